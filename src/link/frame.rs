@@ -64,6 +64,8 @@ pub enum Channel {
     Trace = 8,
     /// Call stacks of the machine's own samples: [`super::stack::StacksHead`]. Machine to host only.
     Stacks = 9,
+    /// Copies of the stacks of programs at these samples: [`super::copies::CopiesHead`]. Machine to host only.
+    StackCopies = 11,
 }
 
 impl Channel {
@@ -80,6 +82,7 @@ impl Channel {
             7 => Self::Service,
             8 => Self::Trace,
             9 => Self::Stacks,
+            11 => Self::StackCopies,
             _ => return None,
         })
     }

@@ -2,7 +2,7 @@
 //!
 //! One console carries the guest's own console, the log, the operator's commands and answers, and
 //! the measured data. [`frame`] divides that byte stream into checked frames, [`state`], [`data`],
-//! [`files`], [`service`], [`stack`] and [`trace`] define the layouts of the payloads, and [`loader`] describes the block by
+//! [`files`], [`service`], [`stack`], [`copies`] and [`trace`] define the layouts of the payloads, and [`loader`] describes the block by
 //! which the host hands a run to the machine before it starts. [`remains`] is where the host looks when the machine no
 //! longer answers. Firmware and host use this one description, so
 //! neither can drift from the other.
@@ -13,6 +13,7 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod copies;
 pub mod data;
 pub mod files;
 pub mod frame;

@@ -18,6 +18,7 @@ use zerocopy::{
 
 use super::CHECK;
 use super::service::{Function, Request};
+use super::copies::LONGEST_COPY;
 use super::stack::MOST_FRAMES;
 use arch::cpu::MAXIMUM_CPUS;
 use cache::{ShapeError, Which};
@@ -225,8 +226,11 @@ pub struct LoaderBlock {
     /// The most return addresses of the call stack of each of the machine's own samples, 1 to [`MOST_FRAMES`]; 0 for no
     /// call stacks.
     pub stacks: U32,
+    /// The most bytes of a program's stack that are copied at each of these samples: a multiple of 8 up to
+    /// [`LONGEST_COPY`]; 0 for no copies.
+    pub stack_copy: U32,
     /// Zeros.
-    pub reserved: [u8; 24],
+    pub reserved: [u8; 20],
     /// The guest's name in UTF-8, then zeros.
     pub name: [u8; 64],
     /// The instruction cache and the data cache that the run models for each CPU, or zeros.
@@ -279,6 +283,8 @@ pub enum LoaderError {
     Threads(u32, u32),
     /// Call stacks of an impossible depth, or of a guest without full samples.
     Stacks(u32),
+    /// Copies of stacks without call stacks, or of an impossible length.
+    StackCopy(u32),
     /// An instruction-count shift that no clock has.
     IcountShift(u32),
     /// The flags and the instruction-count shift, which contradict each other about real time.
@@ -340,6 +346,10 @@ impl fmt::Display for LoaderError {
             Self::Threads(threads, cpus) => write!(
                 f,
                 "{threads} threads of a core with {cpus} CPUs, where 1 to {MOST_THREADS} threads and whole cores are possible"
+            ),
+            Self::StackCopy(found) => write!(
+                f,
+                "copies of {found} bytes of a stack, where a multiple of 8 up to {LONGEST_COPY} is possible if there are call stacks"
             ),
             Self::Stacks(found) => write!(
                 f,
@@ -425,7 +435,8 @@ impl LoaderBlock {
             begin: 0.into(),
             open_segment: 0.into(),
             stacks: 0.into(),
-            reserved: [0; 24],
+            stack_copy: 0.into(),
+            reserved: [0; 20],
             name: [0; 64],
             caches: [CacheShape::default(); 2],
             reserved_middle: [0; 40],
@@ -594,6 +605,10 @@ impl LoaderBlock {
         let limited = self.has(flags::SECURE) && !self.has(flags::FULL_SAMPLES);
         if stacks != 0 && (stacks as usize > MOST_FRAMES || interval == 0 || limited) {
             return Err(LoaderError::Stacks(stacks));
+        }
+        let copy = self.stack_copy.get();
+        if copy != 0 && (stacks == 0 || copy > LONGEST_COPY || !copy.is_multiple_of(8)) {
+            return Err(LoaderError::StackCopy(copy));
         }
         if shift != NO_ICOUNT && shift > HIGHEST_SHIFT {
             return Err(LoaderError::IcountShift(shift));

@@ -53,7 +53,13 @@ layout! {
         /// An [`End`].
         end: u8,
         /// Zeros.
-        reserved: [u8; 5],
+        reserved: u8,
+        /// If the stack goes on in the program that the control program had interrupted: one more than the number of
+        /// return addresses before. Three doublewords follow, which count as return addresses: the program's next
+        /// instruction, its general register 14, and what its frame has in the place of a saved link. Otherwise zeros.
+        program: U16,
+        /// Zeros.
+        reserved_end: U16,
     }
 }
 
@@ -73,10 +79,16 @@ pub enum End {
     Storage = 4,
     /// The CPU is not in the 64-bit addressing mode, for which the frames are defined.
     AddressingMode = 5,
+    /// A routine of a program has no rules for unwinding. The host finds this and what follows; no machine sends them.
+    Rules = 6,
+    /// The copy of the program's stack ends.
+    Copy = 7,
+    /// The program's stack pointer or return address cannot be one.
+    Value = 8,
 }
 
 impl End {
-    /// Every reason.
+    /// Every reason that a machine sends.
     pub const ALL: [Self; 6] = [
         Self::Complete,
         Self::Depth,
@@ -102,6 +114,9 @@ impl End {
             Self::Order => "a frame that is not above the one before",
             Self::Storage => "a frame that has no storage",
             Self::AddressingMode => "not in the 64-bit addressing mode",
+            Self::Rules => "a routine without rules in .eh_frame",
+            Self::Copy => "beyond the copy of the stack",
+            Self::Value => "a stack pointer or return address that cannot be one",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! After a sample of the machine's level: its call stack, and the blocks that have become full.
 
-use crate::guest::measuring::stack;
+use crate::guest::measuring::{stack, stack_copy};
 use crate::guest::state::schedule::AfterSample;
 use crate::link::frame::Channel;
 use crate::link::stack::StackHead;
@@ -34,8 +34,10 @@ fn follow(cpu: &mut Cpu) {
         collected.send(|pieces| console::send(Channel::Stacks, pieces));
     }
     let (vcpu, configuration) = (&mut cpu.vcpu, &cpu.machine.configuration);
+    let mut followed = None;
     collected.add(|returns| {
         let found = stack::follow(vcpu, configuration, &cpu.native, stacks.is_packed, returns);
+        followed = Some(found);
         StackHead {
             sample: (stored - 1).into(),
             address: vcpu.psw.address.into(),
@@ -44,9 +46,20 @@ fn follow(cpu: &mut Cpu) {
             frame: found.frame.into(),
             count: found.count.into(),
             end: found.end as u8,
-            reserved: [0; 5],
+            reserved: 0,
+            program: found.program.into(),
+            reserved_end: 0.into(),
         }
     });
+    if let (Some(copies), Some(followed)) = (&mut stacks.copies, followed) {
+        if copies.is_full() {
+            copies.send(|pieces| console::send(Channel::StackCopies, pieces));
+        }
+        copies.add(|bytes| {
+            let (native, sample) = (&cpu.native, stored - 1);
+            stack_copy::copy(vcpu, configuration, native, &followed, sample, bytes)
+        });
+    }
 }
 
 /// Sends the stacks that wait, at the end of a run.
@@ -54,5 +67,8 @@ pub fn send(cpu: &mut Cpu) {
     if let Some(stacks) = &mut cpu.stacks {
         let collected = &mut stacks.collected;
         collected.send(|pieces| console::send(Channel::Stacks, pieces));
+        if let Some(copies) = &mut stacks.copies {
+            copies.send(|pieces| console::send(Channel::StackCopies, pieces));
+        }
     }
 }

@@ -6,4 +6,5 @@ pub mod epoch;
 pub mod machine_level;
 pub mod schedule;
 pub mod stack;
+pub mod stack_copy;
 pub mod threads;

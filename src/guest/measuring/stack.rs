@@ -5,6 +5,10 @@
 //! register 14, its return address, in the frame of its caller. A frame of the packed layout has both at its end,
 //! where other frames have them at their beginning.
 //!
+//! A Linux kernel keeps the registers of what it interrupted behind the last frame of a stack (`pt_regs`). The walk goes
+//! on from there: in the kernel, at the routine that an interruption came to, or in the program that called the kernel,
+//! with frames of the standard layout in the program's own address space.
+//!
 //! Everything that is read here is the guest's, so everything is a claim: a frame may be anywhere, and a chain may lead
 //! back into itself. The stack then ends, for a reason that the host shows. The walk changes nothing that a program can
 //! see, and it is short: a page is translated once for all frames in it, and the chain may only ascend. A kernel of
@@ -17,7 +21,7 @@ use crate::state::configuration::Configuration;
 use crate::state::vcpu::Vcpu;
 use crate::storage::{self, checked::Frame};
 use arch::address::{PAGE, Virtual};
-use arch::psw::ADDRESSING_64;
+use arch::psw::{ADDRESSING_64, PROBLEM};
 use link::stack::End;
 use zerocopy::byteorder::big_endian::U64;
 
@@ -53,7 +57,26 @@ pub struct Followed {
     /// What the frame at general register 15 has in the place of the return address of a routine that was called with
     /// it.
     pub saved_link: u64,
+    /// The number of return addresses before those of the interrupted program, plus one; zero if the stack does not lead
+    /// to one.
+    pub program: u16,
+    /// Where the kernel has the general registers of that program.
+    pub registers: u64,
 }
+
+/// The registers that a Linux kernel keeps of what it interrupted, behind the frame at which a stack ends.
+mod interrupted {
+    /// The PSW.
+    pub const MASK: u64 = 168;
+    pub const ADDRESS: u64 = 176;
+    /// The general registers: 0, 14 and 15.
+    pub const GENERAL: u64 = 184;
+    pub const LINK: u64 = GENERAL + 14 * 8;
+    pub const STACK: u64 = GENERAL + 15 * 8;
+}
+
+/// The doublewords that an interrupted program has before its return addresses.
+const PROGRAM: usize = 3;
 
 /// Follows the stack of the CPU, and puts the return addresses into `returns`, the innermost first. `is_packed` says
 /// that frames of the supervisor state have the packed layout.
@@ -71,6 +94,8 @@ pub fn follow<H: Hardware>(
             end: End::AddressingMode,
             frame: cpu.general[15],
             saved_link: 0,
+            program: 0,
+            registers: 0,
         };
     }
     let is_packed = is_packed && !cpu.psw.problem_state();
@@ -80,6 +105,8 @@ pub fn follow<H: Hardware>(
         cpu,
         configuration,
         hardware,
+        space: Space::current(cpu, Access::Fetch),
+        goes_home: is_packed,
         page: NO_PAGE,
         origin: Frame::FIRST,
     };
@@ -134,6 +161,10 @@ struct Stack<'a, H> {
     cpu: &'a Vcpu,
     configuration: &'a Configuration,
     hardware: &'a H,
+    /// The address space of the frames; none if their addresses are real.
+    space: Option<Space>,
+    /// Whether a kernel may run with DAT off: a frame without a real address is then in its home space.
+    goes_home: bool,
     page: u64,
     origin: Frame,
 }
@@ -144,23 +175,51 @@ type Fields = [u64; 2];
 impl<H: Hardware> Stack<'_, H> {
     #[inline(always)]
     fn follow(&mut self, layout: &Layout, unstored: Option<u64>, returns: &mut [U64]) -> Followed {
-        let mut frame = self.cpu.general[15];
+        let frame = self.cpu.general[15];
+        let mut walk = Walk {
+            frame,
+            count: 0,
+            descents: layout.descents,
+        };
         let mut followed = Followed {
             count: 0,
             end: End::Complete,
             frame,
             saved_link: 0,
+            program: 0,
+            registers: 0,
         };
-        let mut descents = layout.descents;
-        let mut count = 0;
-        followed.end = 'end: {
-            let mut chain = match self.first_frame(frame, layout) {
-                Ok([chain, link]) => {
-                    followed.saved_link = link;
-                    unstored.unwrap_or(chain)
-                }
-                Err(end) => break 'end end,
-            };
+        followed.end = match self.first_frame(frame, layout) {
+            Ok([chain, link]) => {
+                followed.saved_link = link;
+                let chain = unstored.unwrap_or(chain);
+                self.ascend(&mut walk, chain, layout, returns)
+            }
+            Err(end) => end,
+        };
+        if layout.descents != 0 && followed.end == End::Complete {
+            self.go_on(&mut walk, &mut followed, returns);
+        }
+        // There are no more places than a heading can count.
+        (followed.frame, followed.count) = (walk.frame, walk.count as u16);
+        followed
+    }
+
+    /// Follows the chain of a frame to its end.
+    #[inline(always)]
+    fn ascend(
+        &mut self,
+        walk: &mut Walk,
+        mut chain: u64,
+        layout: &Layout,
+        returns: &mut [U64],
+    ) -> End {
+        let Walk {
+            mut frame,
+            mut count,
+            mut descents,
+        } = *walk;
+        let end = 'end: {
             loop {
                 if chain <= frame {
                     if chain == 0 {
@@ -184,9 +243,107 @@ impl<H: Hardware> Stack<'_, H> {
                 count += 1;
             }
         };
-        // There are no more places than a heading can count.
-        (followed.frame, followed.count) = (frame, count as u16);
-        followed
+        *walk = Walk {
+            frame,
+            count,
+            descents,
+        };
+        end
+    }
+
+    /// Goes on from the end of a kernel's stack: at what an interruption came to, as long as that is the kernel, and
+    /// then in the program.
+    #[inline(never)]
+    fn go_on(&mut self, walk: &mut Walk, followed: &mut Followed, returns: &mut [U64]) {
+        // Each time takes a place for a return address, so there is an end.
+        while followed.end == End::Complete {
+            let kept = [
+                interrupted::MASK,
+                interrupted::ADDRESS,
+                interrupted::LINK,
+                interrupted::STACK,
+            ];
+            let frame = walk.frame;
+            let [mask, address, link, stack] =
+                match kept.map(|field| self.doubleword(frame.wrapping_add(field))) {
+                    [Some(mask), Some(address), Some(link), Some(stack)] => {
+                        [mask, address, link, stack]
+                    }
+                    // A thread of the kernel may have nothing there.
+                    _ => return,
+                };
+            if mask & PROBLEM != 0 {
+                followed.registers = frame.wrapping_add(interrupted::GENERAL);
+                followed.end = self.program(walk, followed, [mask, address, link, stack], returns);
+                return;
+            }
+            // A thread that the kernel has begun was not interrupted, and its stack ends here.
+            if mask & ADDRESSING_64 != ADDRESSING_64 || address == 0 || stack == 0 {
+                return;
+            }
+            let Some(place) = returns.get_mut(walk.count) else {
+                followed.end = End::Depth;
+                return;
+            };
+            // No return address: the instruction itself would be executed next.
+            *place = (address | 1).into();
+            walk.count += 1;
+            if stack <= walk.frame {
+                if walk.descents == 0 {
+                    followed.end = End::Order;
+                    return;
+                }
+                walk.descents -= 1;
+            }
+            walk.frame = stack;
+            followed.end = match self.first_frame(stack, &PACKED) {
+                Ok([chain, _]) => self.ascend(walk, chain, &PACKED, returns),
+                Err(end) => end,
+            };
+        }
+    }
+
+    /// Follows the stack of the program that called the kernel, or that an interruption came to.
+    #[inline(never)]
+    fn program(
+        &mut self,
+        walk: &mut Walk,
+        followed: &mut Followed,
+        [mask, address, link, stack]: [u64; 4],
+        returns: &mut [U64],
+    ) -> End {
+        if mask & ADDRESSING_64 != ADDRESSING_64 {
+            return End::AddressingMode;
+        }
+        let before = walk.count;
+        let Some(places) = returns.get_mut(before..before + PROGRAM) else {
+            return End::Depth;
+        };
+        places.copy_from_slice(&[address.into(), link.into(), U64::ZERO]);
+        followed.program = before as u16 + 1;
+        self.space = Some(Space::of_interrupted(self.cpu));
+        self.page = NO_PAGE;
+        *walk = Walk {
+            frame: stack,
+            count: before + PROGRAM,
+            descents: 0,
+        };
+        let [chain, saved_link] = match self.first_frame(stack, &STANDARD) {
+            Ok(found) => found,
+            Err(end) => return end,
+        };
+        if let Some(place) = returns.get_mut(before + 2) {
+            *place = saved_link.into();
+        }
+        self.ascend(walk, chain, &STANDARD, returns)
+    }
+
+    /// A doubleword, if it has storage.
+    #[inline(never)]
+    fn doubleword(&self, at: u64) -> Option<u64> {
+        let at = Virtual(at);
+        let origin = self.translate(at).filter(|_| at.0.is_multiple_of(8))?;
+        Some(self.hardware.load_u64(origin.at(at)))
     }
 
     /// The fields of a frame that is not the first one.
@@ -258,10 +415,34 @@ impl<H: Hardware> Stack<'_, H> {
     /// The page frame of a logical address.
     #[inline(always)]
     fn translate(&self, at: Virtual) -> Option<Frame> {
-        let manner = Manner::without_key(Space::current(self.cpu, Access::Fetch), Access::Fetch);
+        let manner = Manner::without_key(self.space, Access::Fetch);
+        let piece = storage::piece(self.cpu, self.configuration, self.hardware, manner, at, 8);
+        match piece {
+            Ok(piece) => Some(piece.start().frame()),
+            Err(_) => self.translate_elsewhere(at),
+        }
+    }
+
+    /// With DAT off a kernel is on a stack for that, and the chain leads from there to one in its own address space.
+    #[cold]
+    #[inline(never)]
+    fn translate_elsewhere(&self, at: Virtual) -> Option<Frame> {
+        if self.space.is_some() || !self.goes_home {
+            return None;
+        }
+        let manner = Manner::without_key(Some(Space::Home), Access::Fetch);
         let piece = storage::piece(self.cpu, self.configuration, self.hardware, manner, at, 8);
         piece.ok().map(|piece| piece.start().frame())
     }
+}
+
+/// How far a stack was followed.
+#[derive(Clone, Copy)]
+struct Walk {
+    frame: u64,
+    count: usize,
+    /// How often the chain may still lead to a lower frame.
+    descents: u32,
 }
 
 #[cfg(test)]

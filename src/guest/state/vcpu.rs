@@ -411,6 +411,18 @@ impl Space {
         }
     }
 
+    /// The space of the program that a Linux kernel has interrupted. The kernel is in its home space. The program's is the
+    /// primary one, or the secondary one while the kernel has its own as primary.
+    #[must_use]
+    #[inline]
+    pub const fn of_interrupted(cpu: &Vcpu) -> Self {
+        if cpu.control[1] == cpu.control[13] {
+            Self::Secondary
+        } else {
+            Self::Primary
+        }
+    }
+
     /// The address-space-control element of this space.
     #[must_use]
     #[inline]

@@ -390,7 +390,9 @@ fn activate(cpu: &mut Cpu, block: &LoaderBlock) {
         cpu.load_sampling_controls(controls, interval);
         let depth = block.stacks.get();
         if depth != 0 {
-            let stacks = Stacks::new(cpu.vcpu.address, depth, block.has(flags::PACKED_STACKS));
+            let is_packed = block.has(flags::PACKED_STACKS);
+            let copy = block.stack_copy.get();
+            let stacks = Stacks::new(cpu.vcpu.address, depth, copy, is_packed);
             cpu.stacks = Some(Box::new(stacks));
             cpu.vcpu.sampling.after.add(AfterSample::STACK);
         }

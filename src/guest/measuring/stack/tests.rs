@@ -51,7 +51,9 @@ fn a_stack_is_complete_where_the_back_chain_is_zero() {
             count: 2,
             end: End::Complete,
             frame: STACK + 0x1F08,
-            saved_link: 1000
+            saved_link: 1000,
+            program: 0,
+            registers: 0,
         }
     );
 }
@@ -228,5 +230,214 @@ proptest! {
         let (followed, returns) = walk(&mut bench, is_packed, depth);
         prop_assert!(returns.len() <= depth);
         prop_assert!(followed.end != End::Depth || returns.len() == depth);
+    }
+}
+
+/// Puts what a kernel keeps of an interrupted program or routine behind a frame: PSW, and general registers 14 and 15.
+fn interrupt(bench: &mut Bench, frame: u64, mask: u64, address: u64, [link, stack]: [u64; 2]) {
+    bench.set_doublewords(frame + interrupted::MASK, &[mask, address]);
+    bench.set_doublewords(frame + interrupted::LINK, &[link, stack]);
+}
+
+/// A kernel with a stack of two frames, whose page frames are its own, that was called by a program. In the program's
+/// space, page `n` of its stack is at absolute 10 0000 + 1000 n.
+fn called_by_a_program() -> Bench {
+    let mut bench = translated(&[true, true]);
+    // The kernel's own space: real addresses are virtual ones.
+    const SEGMENTS: u64 = 0xA000;
+    const PAGES: u64 = 0xE000;
+    bench.set_doublewords(SEGMENTS, &[PAGES]);
+    for page in 0..256 {
+        bench.set_doublewords(PAGES + page * 8, &[page << 12]);
+    }
+    bench.cpu.control[7] = bench.cpu.control[1];
+    let program = bench.cpu.control[7];
+    for segment in 1..512 {
+        bench.set_doublewords(program + segment * 8, &[arch::table::STE_INVALID]);
+    }
+    bench.cpu.control[1] = SEGMENTS;
+    bench.cpu.control[13] = SEGMENTS;
+    bench.cpu.psw.mask |= HOME;
+    put(&mut bench, &PACKED, &[STACK, STACK + 0x200]);
+    let mask = PROBLEM | DAT | ADDRESSING_64;
+    let registers = [0x77, STACK + 0x100];
+    interrupt(&mut bench, STACK + 0x200, mask, 0x4000, registers);
+    bench
+}
+
+/// The home-space mode.
+const HOME: u64 = 3 << (63 - 17);
+
+#[test]
+fn a_stack_of_the_kernel_goes_on_in_the_program_that_called_it() {
+    let mut bench = called_by_a_program();
+    // The program's frames, in its own space.
+    put(&mut bench, &STANDARD, &[0x10_0100, 0x10_0200]);
+    bench.set_doublewords(0x10_0100, &[STACK + 0x1200]);
+    bench.set_doublewords(0x10_1200, &[STACK + 0x1300]);
+    bench.set_doublewords(0x10_1200 + 112, &[2001]);
+    bench.set_doublewords(0x10_1300 + 112, &[2002]);
+    let (followed, returns) = walk(&mut bench, true, 64);
+    assert_eq!(returns, [1001, 0x4000, 0x77, 1000, 2001, 2002]);
+    assert_eq!((followed.end, followed.program), (End::Complete, 2));
+    assert_eq!(followed.frame, STACK + 0x1300);
+    assert_eq!(
+        followed.registers,
+        STACK + 0x200 + interrupted::GENERAL
+    );
+    // A kernel may have left the program's space in its place.
+    bench.cpu.control[1] = bench.cpu.control[7];
+    bench.cpu.control[7] = 0;
+    assert_eq!(walk(&mut bench, true, 64).1, returns);
+    // The program's part needs its three places.
+    for depth in 1..4 {
+        let (followed, returns) = walk(&mut bench, true, depth);
+        assert_eq!((followed.end, followed.program), (End::Depth, 0));
+        assert_eq!(returns, [1001]);
+    }
+    let (followed, returns) = walk(&mut bench, true, 4);
+    assert_eq!((followed.end, returns.len()), (End::Depth, 4));
+}
+
+#[test]
+fn an_interruption_of_the_kernel_leads_on_to_the_instruction_that_it_came_to() {
+    let mut bench = called_by_a_program();
+    put(&mut bench, &STANDARD, &[0x10_0100]);
+    let mask = DAT | ADDRESSING_64 | HOME;
+    let handler = STACK + 0x1000;
+    put(&mut bench, &PACKED, &[handler, handler + 0x200]);
+    interrupt(&mut bench, handler + 0x200, mask, 0x5000, [0x88, STACK]);
+    bench.cpu.general[15] = handler;
+    let (followed, returns) = walk(&mut bench, true, 64);
+    assert_eq!(returns, [1001, 0x5001, 1001, 0x4000, 0x77, 1000]);
+    assert_eq!((followed.end, followed.program), (End::Complete, 4));
+}
+
+#[test]
+fn a_thread_of_the_kernel_ends_where_nothing_was_interrupted() {
+    for (mask, address, stack) in [
+        (0, 0, 0),
+        (DAT | ADDRESSING_64, 0x5000, 0),
+        (DAT | ADDRESSING_64, 0, STACK),
+        (DAT, 0x5000, STACK),
+    ] {
+        let mut bench = called_by_a_program();
+        interrupt(&mut bench, STACK + 0x200, mask, address, [9, stack]);
+        let (followed, returns) = walk(&mut bench, true, 64);
+        assert_eq!((followed.end, &returns[..]), (End::Complete, &[1001][..]));
+        assert_eq!((followed.program, followed.registers), (0, 0));
+    }
+}
+
+#[test]
+fn interruptions_that_lead_to_each_other_come_to_an_end() {
+    let mut bench = called_by_a_program();
+    let mask = DAT | ADDRESSING_64 | HOME;
+    interrupt(&mut bench, STACK + 0x200, mask, 0x5000, [9, STACK]);
+    let (followed, returns) = walk(&mut bench, true, 64);
+    assert_eq!(followed.end, End::Order);
+    assert_eq!(returns.len(), 8);
+}
+
+#[test]
+fn a_stack_pointer_of_a_program_that_lies_ends_the_stack() {
+    let end = Bench::new().configuration.storage_end;
+    for (stack, found) in [
+        (STACK + 4, End::Boundary),
+        (0, End::Storage),
+        (STACK + 0x2000, End::Storage),
+        (end, End::Storage),
+        (u64::MAX - 7, End::Storage),
+        (1 << 40, End::Storage),
+    ] {
+        let mut bench = called_by_a_program();
+        // Page 0 and what is behind the stack is not the program's.
+        bench.set_doublewords(0xC000, &[arch::table::PTE_INVALID]);
+        bench.set_doublewords(0xC000 + 0x22 * 8, &[arch::table::PTE_INVALID]);
+        let mask = PROBLEM | DAT | ADDRESSING_64;
+        interrupt(&mut bench, STACK + 0x200, mask, 0x4000, [0x77, stack]);
+        let (followed, returns) = walk(&mut bench, true, 64);
+        assert_eq!(followed.end, found, "{stack:X}");
+        assert_eq!((followed.frame, followed.program), (stack, 2));
+        assert_eq!(returns, [1001, 0x4000, 0x77, 0]);
+    }
+    let mut bench = called_by_a_program();
+    interrupt(&mut bench, STACK + 0x200, PROBLEM | DAT, 0x4000, [0, STACK]);
+    assert_eq!(walk(&mut bench, true, 64).0.end, End::AddressingMode);
+}
+
+#[test]
+fn the_chain_leads_from_a_stack_with_real_addresses_to_one_of_the_kernels_space() {
+    let mut bench = called_by_a_program();
+    // No real address is so high. The page there is that of the frame which the kernel has otherwise.
+    let far = 0x1FF0_0000;
+    bench.set_doublewords(0xA000 + 511 * 8, &[0xE800]);
+    bench.set_doublewords(0xE800, &[STACK]);
+    bench.set_doublewords(STACK + PACKED.chain, &[far + 0x200]);
+    bench.cpu.psw.mask &= !DAT;
+    let (followed, returns) = walk(&mut bench, true, 64);
+    assert_eq!((followed.program, &returns[..2]), (2, &[1001, 0x4000][..]));
+    assert_eq!(
+        followed.registers,
+        far + 0x200 + interrupted::GENERAL
+    );
+}
+
+mod copies {
+    use super::*;
+    use crate::measuring::stack_copy::copy;
+
+    fn taken(bench: &mut Bench, length: usize) -> Option<(link::copies::CopyHead, Vec<u8>)> {
+        let (followed, _) = walk(bench, true, 64);
+        let mut bytes = vec![0xEE; length];
+        let (cpu, configuration) = (&bench.cpu, &bench.configuration);
+        let head = copy(cpu, configuration, &bench.hardware, &followed, 5, &mut bytes)?;
+        bytes.truncate(head.length.get() as usize);
+        Some((head, bytes))
+    }
+
+    #[test]
+    fn a_program_that_called_the_kernel_has_its_registers_and_stack_copied() {
+        let mut bench = called_by_a_program();
+        bench.set_doublewords(STACK + 0x200 + interrupted::GENERAL + 6 * 8, &[0x66]);
+        let text: Vec<u8> = (0..0x1F00).map(|at| at as u8 | 1).collect();
+        bench.set(0x10_0100, &text);
+        let (head, bytes) = taken(&mut bench, 0x200).unwrap();
+        assert_eq!((head.sample.get(), head.address.get()), (5, 0x4000));
+        let general = [6, 14, 15].map(|number| head.general[number].get());
+        assert_eq!(general, [0x66, 0x77, STACK + 0x100]);
+        assert_eq!(bytes, text[..0x200]);
+        // It goes on in the next page, and ends where the storage does.
+        let invalid = arch::table::PTE_INVALID;
+        bench.set_doublewords(0xC000 + 0x22 * 8, &[invalid]);
+        let (_, bytes) = taken(&mut bench, 0x2000).unwrap();
+        assert_eq!(bytes, text);
+    }
+
+    #[test]
+    fn a_sampled_program_is_copied_from_its_own_registers() {
+        let mut bench = translated(&[true, false]);
+        bench.cpu.psw.mask |= PROBLEM;
+        bench.cpu.general[15] = STACK + 0xFF0;
+        bench.set_doublewords(0x10_0FF0, &[1, 2]);
+        let (head, bytes) = taken(&mut bench, 0x100).unwrap();
+        assert_eq!(head.address.get(), TEXT);
+        assert_eq!(head.general[15].get(), STACK + 0xFF0);
+        assert_eq!(bytes, [1_u64, 2].map(u64::to_be_bytes).concat());
+    }
+
+    #[test]
+    fn a_stack_pointer_that_lies_has_no_bytes_and_a_thread_of_the_kernel_no_copy() {
+        let end = Bench::new().configuration.storage_end;
+        for stack in [STACK + 4, end, u64::MAX - 7, 1 << 40] {
+            let mut bench = called_by_a_program();
+            let mask = PROBLEM | DAT | ADDRESSING_64;
+            interrupt(&mut bench, STACK + 0x200, mask, 0x4000, [0x77, stack]);
+            let (head, bytes) = taken(&mut bench, 0x100).unwrap();
+            assert_eq!((head.length.get(), bytes.len()), (0, 0), "{stack:X}");
+        }
+        let mut bench = called_by_a_program();
+        interrupt(&mut bench, STACK + 0x200, 0, 0, [0, 0]);
+        assert!(taken(&mut bench, 0x100).is_none());
     }
 }
