@@ -13,13 +13,13 @@ use cache::Geometry;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use his::command;
 use his::parameters::ParameterFiles;
-use link::{stack::MOST_FRAMES, state::Mode};
+use link::state::Mode;
 
 use crate::{
     building::image::Form,
     linux::Release,
     nearest,
-    numbers::quantities::{Kept, Rtc, Sampling, Storage},
+    numbers::quantities::{Kept, Rtc, Sampling, Storage, StackChoice},
     options::{
         DEFAULT_CONSOLE_LIMIT, DEFAULT_DATA_LIMIT, DEFAULT_GUEST, EventForm, Events, RunOptions,
         configuration::{Configuration, ModelName},
@@ -337,16 +337,16 @@ pub struct BelowArguments {
     pub data_limit: Kept,
     /// Follow the call stack of each sample by the back chain of the s390x ELF ABI, up to DEPTH return addresses (64
     /// without a number, 256 at most). The bundled guests store the back chain; other programs do if they are built
-    /// with -mbackchain, or in Rust with -C target-feature=+backchain
+    /// with -mbackchain, or in Rust with -C target-feature=+backchain. For programs of Linux that do not, dwarf copies
+    /// their stacks, at most 4 KiB at a sample (dwarf:8 for 8 KiB, which is the most), and unwinds them by .eh_frame
     #[arg(
         long,
-        value_name = "DEPTH",
+        value_name = "DEPTH|dwarf[:KIB]",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "64",
-        value_parser = clap::value_parser!(u32).range(1..=MOST_FRAMES as i64)
+        default_missing_value = "64"
     )]
-    pub stacks: Option<u32>,
+    pub stacks: Option<StackChoice>,
     /// Supply the cryptographic functions of the message-security assist, and let the guest count them
     #[arg(long)]
     pub cryptography: bool,
@@ -558,7 +558,8 @@ impl RunArguments {
             storage: self.storage,
             configuration: self.configuration.clone(),
             sampling: self.freq.unwrap_or(self.interval),
-            stacks: self.below.stacks,
+            stacks: self.below.stacks.map(|stacks| stacks.depth),
+            stack_copy: self.below.stacks.map_or(0, |stacks| stacks.copy),
             mode: if self.real_time {
                 Mode::RealTime
             } else if devices.is_empty() {
@@ -739,6 +740,9 @@ mod tests {
         let options = run("run --stacks count").unwrap();
         assert_eq!((&options.guest[..], options.stacks), ("count", Some(64)));
         assert_eq!(run("run --stacks=16").unwrap().stacks, Some(16));
+        let options = run("run --stacks=dwarf").unwrap();
+        assert_eq!((options.stacks, options.stack_copy), (Some(64), 4096));
+        assert_eq!(run("run --stacks=dwarf:8").unwrap().stack_copy, 8192);
         let options = run("run --secure=full").unwrap();
         assert_eq!(options.configuration.secure, Some(Secure::Full));
     }
@@ -762,8 +766,9 @@ mod tests {
             ("run --threads 3", "1..=2"),
             ("run --model z9", "z10, z196, zec12, z13, z14, z15, z16"),
             ("run --level host", "lpar (a logical partition) or vm"),
-            ("run --stacks=257", "1..=256"),
-            ("run --stacks=0", "1..=256"),
+            ("run --stacks=257", "1 to 256"),
+            ("run --stacks=dwarf:9", "1 to 8"),
+            ("run --stacks=0", "1 to 256"),
             ("run --secure=no", "--secure=limited or --secure=full"),
             ("run --host-parameter xyz", "16 hexadecimal digits"),
             ("run --interval 999", "from 1000 to 4294967296"),

@@ -10,7 +10,10 @@ const CREAT: u64 = 8;
 const EXECVE: u64 = 11;
 const LSEEK: u64 = 19;
 const IOCTL: u64 = 54;
+const MMAP: u64 = 90;
 const PERSONALITY: u64 = 136;
+const RT_SIGPROCMASK: u64 = 175;
+const RT_SIGTIMEDWAIT: u64 = 177;
 const PERF_EVENT_OPEN: u64 = 331;
 
 /// The personality of a process whose addresses are not chosen by chance.
@@ -78,6 +81,50 @@ pub fn create(name: &core::ffi::CStr) -> Result<u64, Refused> {
 pub fn fix_addresses() -> Result<(), Refused> {
     // SAFETY: designates no storage.
     unsafe { call(PERSONALITY, [ADDR_NO_RANDOMIZE]) }.map(drop)
+}
+
+/// The signal that asks a program to end, in a set of signals.
+const SIGTERM: u64 = 1 << (15 - 1);
+
+/// Bytes of a set of signals.
+const SIGNALS: u64 = 8;
+
+/// From now on SIGTERM waits for [`wait_for_the_end`].
+pub fn hold_back_the_end() -> Result<(), Refused> {
+    const SIG_BLOCK: u64 = 0;
+    // SAFETY: the set is there and is only read.
+    unsafe { call(RT_SIGPROCMASK, [SIG_BLOCK, &raw const SIGTERM_SET as u64, 0, SIGNALS]) }
+        .map(drop)
+}
+
+static SIGTERM_SET: u64 = SIGTERM;
+
+/// Sleeps until somebody sends SIGTERM.
+pub fn wait_for_the_end() -> Result<(), Refused> {
+    // SAFETY: the set is there and is only read.
+    unsafe { call(RT_SIGTIMEDWAIT, [&raw const SIGTERM_SET as u64, 0, 0, SIGNALS]) }.map(drop)
+}
+
+/// Maps the first bytes of a file for reading and writing, shared with the kernel.
+pub fn map(file: u64, length: u64) -> Result<u64, Refused> {
+    const READ_AND_WRITE: u64 = 3;
+    const SHARED: u64 = 1;
+    let parameters = [0, length, READ_AND_WRITE, SHARED, file, 0];
+    // SAFETY: the kernel reads the six parameters, and chooses an address that nobody has.
+    unsafe { call(MMAP, [&raw const parameters as u64]) }
+}
+
+/// Opens the records of an event on one CPU, for all processes.
+pub fn record(attributes: &crate::event::Attributes, cpu: u64) -> Result<u64, Refused> {
+    const ALL: u64 = u64::MAX;
+    const NO_GROUP: u64 = u64::MAX;
+    // SAFETY: the structure of this call, which is only read.
+    unsafe {
+        call(
+            PERF_EVENT_OPEN,
+            [&raw const *attributes as u64, ALL, cpu, NO_GROUP, 0],
+        )
+    }
 }
 
 /// Performs another program in this process.

@@ -181,7 +181,8 @@ impl LinuxArguments {
                 out: self.out.clone(),
                 cryptography: self.below.cryptography,
                 strict: self.below.strict,
-                stacks: self.below.stacks,
+                stacks: self.below.stacks.map(|stacks| stacks.depth),
+                stack_copy: self.below.stacks.map_or(0, |stacks| stacks.copy),
                 events: self.below.events(),
                 operator: [
                     self.authorized(),

@@ -27,6 +27,10 @@ pub const OPERATOR: &str = "operator.txt";
 pub const COUNTERS: &str = "counters.bin";
 /// Where the guest's routines have their return addresses.
 pub const PLACES: &str = "places.txt";
+/// What the processes of Linux mapped.
+pub const MAPPED: &str = "mapped.txt";
+/// The directory with the files that they mapped, by their numbers.
+pub const OBJECTS: &str = "objects";
 /// The guest's routines.
 pub const SYMBOLS: &str = "symbols.txt";
 /// The payloads of traced events.
@@ -46,6 +50,11 @@ pub fn sdb_name(cpu: u16) -> String {
 /// Name of the file with the call stacks of one CPU's samples.
 pub fn stacks_name(cpu: u16) -> String {
     format!("stacks-cpu{cpu}.bin")
+}
+
+/// Name of the file with the copies of stacks at one CPU's samples.
+pub fn copies_name(cpu: u16) -> String {
+    format!("copies-cpu{cpu}.bin")
 }
 
 /// The CPUs that have a file of blocks in this directory, in ascending order.
@@ -153,8 +162,16 @@ pub fn directory(chosen: Option<&Path>, guest: &str) -> Result<Claimed> {
     }
     // Not every run has these.
     let stacks = (0..MOST_CPUS as u16).map(stacks_name);
-    let others = [EVENTS, HANG, HANG_CORE, PLACES].map(str::to_owned);
-    for name in others.into_iter().chain(stacks) {
+    let copies = (0..MOST_CPUS as u16).map(copies_name);
+    let others = [EVENTS, HANG, HANG_CORE, PLACES, MAPPED].map(str::to_owned);
+    match fs::remove_dir_all(chosen.join(OBJECTS)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            let path = chosen.join(OBJECTS);
+            return Err(error).with_context(|| format!("cannot replace {}", path.display()));
+        }
+        _ => {}
+    }
+    for name in others.into_iter().chain(stacks).chain(copies) {
         let path = chosen.join(&name);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

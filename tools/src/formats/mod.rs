@@ -9,6 +9,7 @@ pub mod counters;
 pub mod csv;
 pub mod gzip;
 pub mod lines;
+pub mod newc;
 pub mod recognise;
 pub mod samples;
 pub mod smf;

@@ -122,6 +122,7 @@ mod tests {
         Guest {
             nonce: None,
             open_piece: None,
+            archives: Vec::new(),
             name: "linux".to_owned(),
             file: "/k".into(),
             psw_mask: 0x1_8000_0000,

@@ -69,6 +69,8 @@ pub struct Work {
     pub nonce: String,
     /// Whether the guest writes the names of processes and modules for a profile from below.
     pub profile: bool,
+    /// The program that notes what processes map, if call stacks go on in them.
+    pub mappings: Option<Vec<u8>>,
     /// Whether the command comes in an archive that the first process unpacks when the system has started: a guest that has
     /// not read it yet can be kept for other commands.
     pub is_order: bool,
@@ -96,6 +98,7 @@ impl Work {
             modules: BTreeMap::new(),
             nonce: String::new(),
             profile: false,
+            mappings: None,
             is_order: false,
         }
     }
@@ -117,6 +120,7 @@ impl Work {
             modules: BTreeMap::new(),
             nonce: String::new(),
             profile: false,
+            mappings: None,
             is_order: false,
         }
     }
@@ -272,6 +276,10 @@ pub fn with_work(base: Vec<u8>, work: &Work, order: Option<Vec<u8>>) -> Result<I
     if work.profile {
         let script = include_bytes!("profile.sh").to_vec();
         nodes.insert("millimeter/profile.sh".to_owned(), Node::File(script));
+    }
+    if let Some(program) = &work.mappings {
+        let program = Node::Program(program.clone());
+        nodes.insert("millimeter/mappings".to_owned(), program);
     }
     let bytes = followed(base, &archive(&nodes)?);
     let order = placed.and_then(|order| {

@@ -93,6 +93,7 @@ impl Boot<'_> {
         Ok(Guest {
             nonce: None,
             open_piece,
+            archives: Vec::new(),
             name: "linux".to_owned(),
             file: self.kernel.to_owned(),
             psw_mask: ELF_PSW_MASK,

@@ -41,6 +41,7 @@ use clap::ValueEnum;
 use link::state::Mode;
 
 use crate::{
+    building::build,
     computer::{
         interrupt,
         person::Person,
@@ -209,6 +210,15 @@ impl Prepared {
         }
     }
 
+    /// The archives with the programs and with the command's files.
+    fn archives(&self) -> Result<Vec<Vec<u8>>> {
+        let mut archives = vec![self.base.archive()?];
+        if let Some(work) = &self.work {
+            archives.push(work.order()?);
+        }
+        Ok(archives)
+    }
+
     /// The guest with this first file system.
     fn guest(&self, initrd: &Initrd, storage: Storage) -> Result<Guest> {
         let boot = Boot {
@@ -270,6 +280,12 @@ pub fn prepare(options: &LinuxOptions, progress: &Progress) -> Result<Prepared> 
         new.network = devices.network;
         new.nonce = sign.text().to_owned();
         new.profile = options.run.takes_samples();
+        if new.profile && options.run.stacks.is_some() && !wants_shell {
+            let file = build::build_programs(progress)?.join("mappings");
+            let program =
+                fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            new.mappings = Some(program);
+        }
         // An archive of the user's own may have no program that unpacks another one.
         new.is_order = !wants_shell && options.initrd.is_none();
         for (name, file) in modules {
@@ -334,6 +350,9 @@ pub fn run(
         guest = prepared.with(&initrd, &guest, options.run.storage)?;
     }
     guest.nonce.clone_from(&prepared.nonce);
+    if options.run.stacks.is_some() {
+        guest.archives = prepared.archives()?;
+    }
     let wants_shell = options.wants_shell();
     // An initrd's own first process writes no markers, and a person who waits for a shell sees the kernel's messages.
     let mut screen = Screen::new(out, options.verbose || !has_work || wants_shell);

@@ -14,6 +14,19 @@ profile_begin() {
     echo 1024 >$tracing/buffer_size_kb
     echo 1 >$tracing/events/sched/sched_process_fork/enable
     echo 1 >$tracing/events/sched/sched_process_exec/enable
+    # For call stacks: which files processes map. The shell has mapped its own already.
+    if [ -e /millimeter/mappings ]; then
+        while read -r range access offset _ _ path; do
+            case $access in
+            *x*) say mapped map $$ "${range%-*}" "${range#*-}" "$offset" "$path" ;;
+            esac
+        done </proc/$$/maps
+        /millimeter/mappings /millimeter/mapped &
+        mapper=$!
+        until [ -e /millimeter/mapped ] || ! kill -0 $mapper; do
+            :
+        done
+    fi
 } 2>/dev/null
 
 # Behind the command: processes and modules by name.
@@ -39,6 +52,13 @@ profile_end() {
         esac
         say process "${line##*child_pid=}" "$name"
     done <$tracing/trace
+    if [ -n "$mapper" ]; then
+        kill $mapper
+        wait $mapper
+        while read -r line; do
+            say mapped "$line"
+        done </millimeter/mapped
+    fi
     while read -r name bytes _ _ _ address _; do
         say module "$name" "$bytes" "$address"
     done </proc/modules

@@ -13,6 +13,7 @@ use std::{
 use anyhow::Result;
 use command::{self, Command};
 use link::{
+    copies,
     data::{parse_counters, parse_samples},
     frame::{Channel, Frame},
     stack,
@@ -32,7 +33,7 @@ use crate::{
             End, GuestEnd, LoopRecord, ProgressRecord, RunRecord, StartedRecord, TotalsRecord,
             TracedRecord, TrapsRecord,
         },
-        sdb_name, stacks_name,
+        copies_name, sdb_name, stacks_name,
     },
     machine::{
         failure::ImageSymbols,
@@ -152,6 +153,8 @@ pub struct Collector<'t> {
     blocks: BTreeMap<u16, (Output, u32)>,
     /// Call stacks of each CPU, and the number of its next payload.
     stacks: BTreeMap<u16, (Output, u32)>,
+    /// The same of copies of stacks.
+    copies: BTreeMap<u16, (Output, u32)>,
     his: HisFiles,
     events: Option<Output>,
     tally: EventTally,
@@ -208,6 +211,7 @@ impl<'t> Collector<'t> {
             log_reader,
             blocks: BTreeMap::new(),
             stacks: BTreeMap::new(),
+            copies: BTreeMap::new(),
             recorded: Instant::now(),
             boot_tail: Vec::new(),
         };
@@ -341,6 +345,7 @@ impl<'t> Collector<'t> {
             Channel::Service => Ok(Noted::Service(payload.to_vec())),
             Channel::Trace => self.events(payload),
             Channel::Stacks => self.stacks(payload),
+            Channel::StackCopies => self.copies(payload),
             Channel::Counters => {
                 match parse_counters(payload) {
                     Ok(_) => self.counters.write(payload)?,
@@ -467,6 +472,25 @@ impl<'t> Collector<'t> {
         {
             *expected = sequence.wrapping_add(1);
             output.write(stacks)?;
+        }
+        Ok(Noted::Data)
+    }
+
+    fn copies(&mut self, payload: &[u8]) -> Result<Noted, WriteError> {
+        let Ok((head, copies)) = copies::parse(payload) else {
+            self.record.link.bad_payloads += 1;
+            return Ok(Noted::Data);
+        };
+        let (cpu, sequence) = (head.cpu.get(), head.sequence.get());
+        if !self.copies.contains_key(&cpu) {
+            let output = Output::create(&self.directory, &copies_name(cpu))?;
+            self.copies.insert(cpu, (output, 0));
+        }
+        if let Some((output, expected)) = self.copies.get_mut(&cpu)
+            && sequence >= *expected
+        {
+            *expected = sequence.wrapping_add(1);
+            output.write(copies)?;
         }
         Ok(Noted::Data)
     }

@@ -71,6 +71,8 @@ pub struct Guest {
     pub nonce: Option<Nonce>,
     /// The piece whose bytes the host may change while the guest is held.
     pub open_piece: Option<usize>,
+    /// The archives that its programs come from, if call stacks go on in them.
+    pub archives: Vec<Vec<u8>>,
 }
 
 /// No guest has this name.
@@ -222,6 +224,7 @@ impl Guest {
         Ok(Self {
             nonce: None,
             open_piece: None,
+            archives: Vec::new(),
             name: name.to_owned(),
             file: file.to_owned(),
             psw_mask: ELF_PSW_MASK,
@@ -260,6 +263,7 @@ impl Guest {
         Ok(Self {
             nonce: None,
             open_piece: None,
+            archives: Vec::new(),
             name: name.to_owned(),
             file: file.to_owned(),
             psw_mask: psw & !SHORT_PSW_BIT_12 & !SHORT_PSW_ADDRESS,

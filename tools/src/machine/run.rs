@@ -31,6 +31,7 @@ use crate::{
         guest::Guest,
         log::{self, LogReader},
         monitor::Socket,
+        objects,
         parameter_area,
         profiler::{Profiler, Profilers},
         qemu::{Heard, KeptStorage, Qemu, Running, Setup},
@@ -440,6 +441,9 @@ impl<'a> Prepared<'a> {
             step.done(&end.sentence());
         }
         drop(collector);
+        if options.stacks.is_some() && guest.is_linux {
+            objects::keep(directory, &guest.archives)?;
+        }
         outcome(directory, end, began, wall)
     }
 }

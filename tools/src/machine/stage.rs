@@ -93,6 +93,13 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
     block.psw_address = guest.psw_address.into();
     block.interval = options.sampling.cycles().into();
     block.stacks = options.stacks.unwrap_or(0).into();
+    if options.stack_copy != 0 && !guest.is_linux {
+        bail!(
+            "--stacks=dwarf unwinds programs of Linux, and {} is not Linux; choose --stacks, which follows the back chain",
+            guest.name
+        );
+    }
+    block.stack_copy = options.stack_copy.into();
     block.machine_sets = options.counter_sets().into();
     block.guest_sets = options.honest_guest_sets().into();
     options.configuration.stage(&mut block);
@@ -245,6 +252,7 @@ mod tests {
         Guest {
             nonce: None,
             open_piece: None,
+            archives: Vec::new(),
             name: "g".to_owned(),
             file: "/tmp/g".into(),
             psw_mask: 0x1_8000_0000,

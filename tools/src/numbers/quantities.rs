@@ -3,7 +3,11 @@
 use std::{fmt, str::FromStr, time::Duration};
 
 use jiff::{civil::DateTime, tz::TimeZone};
-use link::loader::{DEFAULT_INTERVAL, LONGEST_INTERVAL, SHORTEST_INTERVAL};
+use link::{
+    copies::{DEFAULT_COPY, LONGEST_COPY},
+    loader::{DEFAULT_INTERVAL, LONGEST_INTERVAL, SHORTEST_INTERVAL},
+    stack::{DEFAULT_FRAMES, MOST_FRAMES},
+};
 
 /// Cycles per second that the machine counts when one instruction is one nanosecond.
 pub const CYCLES_PER_SECOND: u64 = 1_000_000_000;
@@ -43,6 +47,45 @@ fn size(text: &str) -> Result<(u64, u32), String> {
         _ => return Err(format!("{unit} is not a unit of storage; {example}")),
     };
     Ok((number, shift))
+}
+
+/// How call stacks are followed: a depth, or `dwarf` or `dwarf:KIB` for copies of the stacks of programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackChoice {
+    /// The most return addresses.
+    pub depth: u32,
+    /// The most bytes that are copied; 0 for no copies.
+    pub copy: u32,
+}
+
+impl FromStr for StackChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const DWARF: &str = "dwarf";
+        if let Some(rest) = text.strip_prefix(DWARF) {
+            let most = LONGEST_COPY >> 10;
+            let copy = match rest.strip_prefix(':').map(str::parse) {
+                None if rest.is_empty() => DEFAULT_COPY,
+                Some(Ok(kib)) if (1..=most).contains(&kib) => kib << 10,
+                _ => {
+                    return Err(format!(
+                        "{text} does not say how much of a stack is copied; write {DWARF}, or {DWARF}:KIB with 1 to {most} KiB"
+                    ));
+                }
+            };
+            return Ok(Self {
+                depth: DEFAULT_FRAMES,
+                copy,
+            });
+        }
+        match text.parse() {
+            Ok(depth) if (1..=MOST_FRAMES as u32).contains(&depth) => Ok(Self { depth, copy: 0 }),
+            _ => Err(format!(
+                "{text} is no depth; choose 1 to {MOST_FRAMES} return addresses, or {DWARF}"
+            )),
+        }
+    }
 }
 
 /// How many bytes of a kind of data a run keeps.

@@ -60,6 +60,8 @@ pub struct RunOptions {
     pub sampling: Sampling,
     /// The most return addresses of the call stack of each of its samples, if it follows them.
     pub stacks: Option<u32>,
+    /// The most bytes of a program's stack that are copied at a sample, for the host to unwind; 0 for none.
+    pub stack_copy: u32,
     /// How time passes.
     pub mode: Mode,
     /// The date at which the machine's clock starts.
@@ -145,6 +147,7 @@ impl RunOptions {
             storage: Storage(DEFAULT_STORAGE),
             sampling: Sampling::default(),
             stacks: None,
+            stack_copy: 0,
             mode: Mode::Exact,
             rtc: Rtc::Now,
             qemu: None,

@@ -6,16 +6,17 @@ use anyhow::Result;
 
 use super::{Profile, Sample};
 use crate::{
-    calls::stacks::{StackCounts, Stacks},
-    symbols::names::Line,
+    calls::stacks::{Sampled, StackCounts, Stacks},
+    symbols::names::{Frame, Line},
 };
 
 /// The call stacks of one reading of the samples; none if the run did not follow them.
-pub struct Callers(Option<Stacks>);
+/// The flag says that samples in problem state are those of programs of Linux.
+pub struct Callers(Option<Stacks>, bool);
 
 impl Callers {
-    pub(super) fn new(stacks: Option<Stacks>) -> Self {
-        Self(stacks)
+    pub(super) fn new(stacks: Option<Stacks>, is_linux: bool) -> Self {
+        Self(stacks, is_linux)
     }
 
     /// Whether there are call stacks.
@@ -23,14 +24,19 @@ impl Callers {
         self.0.is_some()
     }
 
-    /// The return addresses of a sample, the innermost first. The samples of a CPU come in their order.
-    pub fn of(&mut self, sample: &Sample) -> Result<Vec<u64>> {
+    /// The callers of a sample, the innermost first. The samples of a CPU come in their order.
+    pub fn of(&mut self, sample: &Sample) -> Result<Vec<Frame>> {
         let Some(stacks) = &mut self.0 else {
             return Ok(Vec::new());
         };
-        let address = sample.entry.instruction_address.get();
-        let found = stacks.of_sample(sample.cpu, sample.number, address)?;
-        Ok(found.map(|found| found.returns).unwrap_or_default())
+        let found = stacks.of_sample(&Sampled {
+            cpu: sample.cpu,
+            number: sample.number,
+            address: sample.entry.instruction_address.get(),
+            process: sample.entry.guest_program_parameter.get() as u32,
+            is_program: self.1 && sample.entry.problem_state(),
+        })?;
+        Ok(found.map(|found| found.callers).unwrap_or_default())
     }
 
     /// What was found up to now; `None` if there are no call stacks.

@@ -8,7 +8,10 @@
 //! A collection may be longer than storage. So samples are read block by block ([`samples`]), and only one block of a
 //! file is kept.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anyhow::{Context, Result};
 use {
@@ -244,11 +247,16 @@ impl Profile {
     pub fn callers(&self) -> Result<Callers> {
         let are_the_runs = self.record.as_ref().is_some_and(|run| run.interval > 0);
         let stacks = if are_the_runs {
-            Stacks::of_run(&self.directory, &self.cpus())?
+            let programs = match &self.names {
+                Names::Linux(names) => names.programs.clone(),
+                _ => Arc::default(),
+            };
+            Stacks::of_run(&self.directory, &self.cpus(), programs)?
         } else {
             None
         };
-        Ok(Callers::new(stacks))
+        let is_linux = matches!(self.names, Names::Linux(_));
+        Ok(Callers::new(stacks, is_linux))
     }
 
     /// All samples by their time. At the same time the lower CPU comes first.

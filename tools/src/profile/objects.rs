@@ -74,7 +74,8 @@ impl Names {
             Self::Linux(programs) => {
                 let (number, name) = programs.owner(entry.guest_program_parameter.get());
                 let is_kernel = !entry.problem_state();
-                owner(number, name, is_kernel, (!is_kernel).then_some(USER))
+                let is_one_line = !is_kernel && !programs.programs.has(number);
+                owner(number, name, is_kernel, is_one_line.then_some(USER))
             }
             Self::Map(map) => {
                 let space = entry.primary_asn();

@@ -4,7 +4,7 @@
 //! process. The guest's first process writes the names of all processes at the end. In supervisor state the address is
 //! a routine of the kernel, or of the boot stage that ran before it, or a module's.
 
-use std::{borrow::Cow, collections::BTreeMap, ops::Range};
+use std::{borrow::Cow, collections::BTreeMap, ops::Range, path::Path, sync::Arc};
 
 use cpumf::sampling::block::BasicEntry;
 
@@ -12,6 +12,7 @@ use crate::symbols::{
     Symbol, SymbolTable, UNKNOWN,
     map::Map,
     map_file::Contents,
+    mapped::Programs,
     markers::{self, Marker},
 };
 
@@ -42,6 +43,8 @@ pub struct LinuxNames {
     moved: u64,
     modules: Vec<(Range<u64>, String)>,
     processes: BTreeMap<u32, String>,
+    /// What the processes map, in a run that follows call stacks.
+    pub programs: Arc<Programs>,
     /// Whether the guest said where its kernel lies.
     pub is_placed: bool,
 }
@@ -84,7 +87,10 @@ impl LinuxNames {
                 } => programs
                     .modules
                     .push((start..start.saturating_add(length), name)),
-                Marker::Command | Marker::Counted { .. } | Marker::Exit(_) => {}
+                Marker::Command
+                | Marker::Counted { .. }
+                | Marker::Exit(_)
+                | Marker::Mapped(_) => {}
             }
         }
         // The length also counts parts of a module that lie elsewhere.
@@ -95,6 +101,15 @@ impl LinuxNames {
             range.end = range.end.min(next);
         }
         programs
+    }
+
+    /// The same, with what the processes of a run mapped.
+    #[must_use]
+    pub fn with_programs(self, directory: &Path) -> Self {
+        Self {
+            programs: Arc::new(Programs::of_run(directory)),
+            ..self
+        }
     }
 
     /// Made from the map of a collection below Linux; `None` for another guest.
@@ -157,7 +172,16 @@ impl LinuxNames {
     /// The line of a sample that was not taken in the wait state: the routine and its module.
     pub fn line(&self, entry: &BasicEntry) -> (Cow<'_, str>, Cow<'_, str>) {
         if entry.problem_state() {
-            return self.process(entry.guest_program_parameter.get());
+            let parameter = entry.guest_program_parameter.get();
+            let (process, _) = self.owner(parameter);
+            let address = entry.instruction_address.get();
+            return match self.programs.find(process, address) {
+                Some(place) => {
+                    let name = place.routine().map_or(UNKNOWN, |symbol| &symbol.name);
+                    (name.into(), place.file.name().into())
+                }
+                None => self.process(parameter),
+            };
         }
         let address = entry.instruction_address.get();
         if let Some(symbol) = self.kernel.find(address.wrapping_sub(self.moved)) {
@@ -174,6 +198,12 @@ impl LinuxNames {
             Some(symbol) => routine(symbol),
             None => (UNKNOWN.into(), KERNEL.into()),
         }
+    }
+
+    /// Whether it is known what the process of a sample mapped.
+    pub fn is_mapped(&self, entry: &BasicEntry) -> bool {
+        let (process, _) = self.owner(entry.guest_program_parameter.get());
+        self.programs.has(process)
     }
 
     /// The number and the name of the process that Linux ran. It is the kernel with the number 0 before Linux has

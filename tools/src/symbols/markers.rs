@@ -11,6 +11,7 @@
 //! | `exit CODE` | then |
 //! | `process PID NAME` | then, if the boot is profiled: for each process that got a name, in that order |
 //! | `module NAME BYTES ADDRESS` | and for each module that is loaded |
+//! | `mapped LINE` | and, if call stacks were followed, for each change of what processes map: [`super::mapped`] |
 
 /// What the lines begin with.
 pub const BEGIN: &str = "\x1Emillimeter: ";
@@ -47,6 +48,8 @@ pub enum Marker {
         /// Address of the first one.
         start: u64,
     },
+    /// A change of what processes map.
+    Mapped(String),
 }
 
 impl Marker {
@@ -76,6 +79,7 @@ impl Marker {
                     name: name.to_owned(),
                 }
             }
+            "mapped" => Self::Mapped(rest.to_owned()),
             "module" => {
                 let mut words = rest.split(' ');
                 Self::Module {

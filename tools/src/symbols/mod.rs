@@ -12,6 +12,7 @@ pub mod kallsyms;
 pub mod linux;
 pub mod map;
 pub mod map_file;
+pub mod mapped;
 pub mod markers;
 pub mod names;
 pub mod places;

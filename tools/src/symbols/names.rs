@@ -33,6 +33,38 @@ impl<'n> Line<'n> {
     }
 }
 
+/// P of a sample.
+const PROBLEM_STATE: u64 = 1 << (63 - 28);
+
+/// A caller in a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// Where the routine goes on.
+    pub address: u64,
+    /// Whether that is behind a call. Otherwise an interruption came there, or a system call.
+    pub is_return: bool,
+    /// Whether it is in a program of the control program that the sample was taken in.
+    pub is_program: bool,
+}
+
+impl Frame {
+    /// A caller, by its return address.
+    #[must_use]
+    pub const fn returning(address: u64) -> Self {
+        Self {
+            address,
+            is_return: true,
+            is_program: false,
+        }
+    }
+
+    /// An address of the instruction. A return address may be that of another routine, behind the call.
+    #[must_use]
+    pub const fn call(&self) -> u64 {
+        self.address.wrapping_sub(self.is_return as u64)
+    }
+}
+
 /// Where names come from.
 #[derive(Clone, Debug)]
 pub enum Names {
@@ -67,6 +99,7 @@ impl Names {
         }
         let console = optional(&directory.join(CONSOLE))?.unwrap_or_default();
         let programs = LinuxNames::new(&symbols, &String::from_utf8_lossy(&console));
+        let programs = programs.with_programs(directory);
         if !programs.has_kernel() {
             doubts.push("the kernel's routines have no names".to_owned());
         } else if !programs.is_placed {
@@ -75,22 +108,33 @@ impl Names {
         Ok((Self::Linux(programs), doubts))
     }
 
-    /// The name of a sample and those of the routines that had called it, by their return addresses: the innermost
-    /// first. Callers within a process of Linux have no names of their own.
-    pub fn stack(&self, entry: &BasicEntry, returns: &[u64]) -> Vec<Line<'_>> {
+    /// The name of a sample and those of the routines that had called it: the innermost first. Callers within a process
+    /// of Linux have names if it is known what the process mapped; otherwise all of it is one line.
+    pub fn stack(&self, entry: &BasicEntry, callers: &[Frame]) -> Vec<Line<'_>> {
         let mut stack = vec![self.line(entry)];
-        let is_one_line = matches!(self, Self::Linux(_)) && entry.problem_state();
-        if entry.limited() || entry.wait() || is_one_line {
+        if entry.limited() || entry.wait() {
             return stack;
         }
-        stack.extend(returns.iter().map(|returns| {
-            // The return address may be that of another routine, behind the call.
-            let call = BasicEntry {
-                instruction_address: returns.wrapping_sub(1).into(),
+        let is_one_line = |entry: &BasicEntry| match self {
+            Self::Linux(programs) => entry.problem_state() && !programs.is_mapped(entry),
+            _ => false,
+        };
+        if is_one_line(entry) {
+            return stack;
+        }
+        for caller in callers {
+            let mut call = BasicEntry {
+                instruction_address: caller.call().into(),
                 ..*entry
             };
-            self.line(&call)
-        }));
+            if caller.is_program {
+                call.head = (call.head.get() | PROBLEM_STATE).into();
+            }
+            stack.push(self.line(&call));
+            if caller.is_program && is_one_line(&call) {
+                break;
+            }
+        }
         stack
     }
 

@@ -15,6 +15,7 @@ use std::{
     collections::{HashMap, HashSet},
     fs::{self, File},
     io::{BufWriter, Seek, SeekFrom, Write},
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -28,7 +29,12 @@ use crate::{
         callers::Callers,
         objects::{Object, Owner, SPACE_0},
     },
-    symbols::Symbol,
+    symbols::{
+        Symbol,
+        linux::USER as USER_LINE,
+        mapped::Programs,
+        names::{Frame, Names},
+    },
 };
 
 /// The first eight bytes.
@@ -208,15 +214,14 @@ impl<'p, 'f> Records<'p, 'f> {
         &mut self,
         whose: u16,
         process: u32,
-        start: u64,
-        length: u64,
+        range: Range<u64>,
+        offset: u64,
         path: &Path,
     ) -> Result<()> {
         let mut body = Vec::new();
         body.extend(process.to_le_bytes());
         body.extend(process.to_le_bytes());
-        // The text begins with the file.
-        for number in [start, length, 0] {
+        for number in [range.start, range.end - range.start, offset] {
             body.extend(number.to_le_bytes());
         }
         let path = path.as_os_str().as_encoded_bytes().to_vec();
@@ -231,12 +236,29 @@ impl<'p, 'f> Records<'p, 'f> {
         if !path.exists() {
             put(&path, &elf::file(range.start, length, &object.symbols)?)?;
         }
-        self.map(whose, process, range.start, length, &path)
+        self.map(whose, process, range, 0, &path)
+    }
+
+    /// Maps the files that a process of Linux mapped, beside this file, so that perf finds their own names.
+    fn programs(&mut self, programs: &Programs, process: u32) -> Result<()> {
+        for mapping in programs.mappings(process) {
+            let file = &programs.files()[mapping.file];
+            let path = self.directory.join(format!("{}.{}", mapping.file, file.name()));
+            if !path.exists() {
+                let Ok(bytes) = fs::read(&file.kept) else {
+                    continue;
+                };
+                put(&path, &bytes)?;
+            }
+            let range = mapping.start..mapping.end;
+            self.map(USER, process, range, mapping.offset, &path)?;
+        }
+        Ok(())
     }
 
     /// The kernel of Linux and its modules, which all processes share.
     fn kernel(&mut self) -> Result<()> {
-        if matches!(self.profile.names, crate::symbols::names::Names::Linux(_)) {
+        if matches!(self.profile.names, Names::Linux(_)) {
             for place in 0..self.images.len() {
                 self.image(place, KERNEL, u32::MAX)?;
             }
@@ -244,8 +266,8 @@ impl<'p, 'f> Records<'p, 'f> {
         Ok(())
     }
 
-    /// Names a process, and maps its storage.
-    fn owner(&mut self, owner: &Owner<'_>) -> Result<()> {
+    /// Names a process, and maps its storage if that is asked for.
+    fn owner(&mut self, owner: &Owner<'_>, needs_storage: bool) -> Result<()> {
         let process = owner.number;
         if !self.known.contains_key(&process) {
             let mut body = Vec::new();
@@ -258,10 +280,19 @@ impl<'p, 'f> Records<'p, 'f> {
             self.metadata(COMM, 0, process, &body, name.as_bytes())?;
             self.known.insert(process, false);
         }
-        if owner.is_kernel || self.known.insert(process, true) == Some(true) {
+        if !needs_storage || self.known.insert(process, true) == Some(true) {
             return Ok(());
         }
-        if let Some(line) = owner.only_line {
+        let mut line = owner.only_line;
+        if let Names::Linux(names) = &self.profile.names
+            && line.is_none_or(|line| line == USER_LINE)
+        {
+            if names.programs.has(process) {
+                return self.programs(&names.programs, process);
+            }
+            line = Some(USER_LINE);
+        }
+        if let Some(line) = line {
             let path = self.directory.join(line);
             if self.standalone.insert(line) {
                 let symbol = Symbol {
@@ -272,7 +303,7 @@ impl<'p, 'f> Records<'p, 'f> {
                 };
                 put(&path, &elf::file(0, EVERYTHING, &[symbol])?)?;
             }
-            return self.map(USER, process, 0, EVERYTHING, &path);
+            return self.map(USER, process, 0..EVERYTHING, 0, &path);
         }
         for place in 0..self.images.len() {
             let space = self.images[place].object.space;
@@ -287,7 +318,10 @@ impl<'p, 'f> Records<'p, 'f> {
     fn sample(&mut self, sample: &Sample) -> Result<()> {
         let profile = self.profile;
         let owner = profile.names.owner(&sample.entry, &profile.title);
-        self.owner(&owner)?;
+        let callers = self.callers.of(sample)?;
+        // The program's part of a call stack needs the program's storage, too.
+        let in_program = callers.iter().any(|caller| caller.is_program);
+        self.owner(&owner, !owner.is_kernel || in_program)?;
         let start = *self.start.get_or_insert(sample.tod);
         let nanoseconds = u128::from(sample.tod.saturating_sub(start)) * 1000 / 4096;
         // To perf a time of zero means no time.
@@ -302,14 +336,9 @@ impl<'p, 'f> Records<'p, 'f> {
             sample.pace.interval.max(1),
         ];
         if self.callers.are_known() {
-            let context = if owner.is_kernel {
-                CONTEXT_KERNEL
-            } else {
-                CONTEXT_USER
-            };
-            let returns = self.callers.of(sample)?;
-            fields.extend([2 + returns.len() as u64, context, address]);
-            fields.extend(returns);
+            let chain = chain(address, owner.is_kernel, &callers);
+            fields.push(chain.len() as u64);
+            fields.extend(chain);
         }
         let body: Vec<u8> = fields.into_iter().flat_map(u64::to_le_bytes).collect();
         let whose = if owner.is_kernel { KERNEL } else { USER };
@@ -381,6 +410,20 @@ impl<'p, 'f> Records<'p, 'f> {
         bytes.resize(ATTRIBUTES as usize, 0);
         bytes
     }
+}
+
+/// The call chain of a sample: the kernel's part, and then that of the program. Each begins with its context.
+fn chain(address: u64, is_kernel: bool, callers: &[Frame]) -> Vec<u64> {
+    let mut chain = vec![if is_kernel { CONTEXT_KERNEL } else { CONTEXT_USER }, address];
+    let mut is_program = !is_kernel;
+    for caller in callers {
+        if caller.is_program && !is_program {
+            chain.push(CONTEXT_USER);
+            is_program = true;
+        }
+        chain.push(caller.address);
+    }
+    chain
 }
 
 /// A text of a feature section: its length with padding, and the padded text.

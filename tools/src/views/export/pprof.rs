@@ -16,7 +16,7 @@ use prost::Message;
 use super::Ticker;
 use crate::{
     profile::{Profile, blocks::BlockCounts},
-    symbols::names::Line,
+    symbols::names::{Frame, Line},
 };
 
 /// The meaning of a value: places in the table of strings.
@@ -214,7 +214,7 @@ pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Res
         let returns = callers.of(&sample)?;
         let lines = profile.names.stack(&sample.entry, &returns);
         // A caller is at its call, which ends before the return address.
-        let calls = returns.iter().map(|returns| returns.wrapping_sub(1));
+        let calls = returns.iter().map(Frame::call);
         let addresses = std::iter::once(sample.entry.instruction_address.get()).chain(calls);
         let stack = addresses
             .zip(lines)

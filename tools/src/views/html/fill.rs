@@ -23,7 +23,7 @@ use super::{
 use crate::{
     computer::{progress::Step, visible::visible},
     profile::{Profile, Sample, blocks::BlockCounts},
-    symbols::names::{Line, Names},
+    symbols::names::{Frame, Line, Names},
 };
 
 /// Addresses of one symbol that are counted one by one.
@@ -240,7 +240,7 @@ impl Second {
         let mut callers = profile.callers()?;
         self.has_callers |= callers.are_known();
         // Most samples have a stack that was there before.
-        let mut known: HashMap<(usize, Vec<u64>, u64), usize> = HashMap::new();
+        let mut known: HashMap<(usize, Vec<Frame>, u64), usize> = HashMap::new();
         // The routines of each stack, each once.
         let mut routines: HashMap<usize, (Vec<Routine>, u64)> = HashMap::new();
         let mut read = 0;
