@@ -32,17 +32,19 @@ layout! {
 
 layout! {
     /// Heading of a copy; `length` bytes follow.
-    CopyHead, 152 {
+    CopyHead, 280 {
         /// Number of the sample, counted from 0 among those that were stored on this CPU.
         sample: U64,
         /// The next instruction of the program: of the sample itself, or where its control program interrupted it.
         address: U64,
         /// The program's general registers.
         general: [U64; 16],
+        /// The program's floating-point registers, if they are known: routines that call nobody save others in them.
+        floating_point: [U64; 16],
         /// Bytes of the copy: a multiple of 8.
         length: U32,
-        /// Zeros.
-        reserved: U32,
+        /// 1 if the floating-point registers are known; otherwise zeros.
+        has_floating_point: U32,
     }
 }
 

@@ -56,7 +56,7 @@ fn follow(cpu: &mut Cpu) {
             copies.send(|pieces| console::send(Channel::StackCopies, pieces));
         }
         copies.add(|bytes| {
-            let (native, sample) = (&cpu.native, stored - 1);
+            let (native, sample) = (&mut cpu.native, stored - 1);
             stack_copy::copy(vcpu, configuration, native, &followed, sample, bytes)
         });
     }

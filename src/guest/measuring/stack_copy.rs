@@ -20,15 +20,22 @@ use zerocopy::byteorder::big_endian::U64;
 pub fn copy<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
-    hardware: &H,
+    hardware: &mut H,
     followed: &Followed,
     sample: u64,
     bytes: &mut [u8],
 ) -> Option<CopyHead> {
+    // A kernel that was sampled may have put other values into them.
+    let has_floating_point = cpu.psw.problem_state();
+    let floating_point = if has_floating_point {
+        hardware.saved_registers().floating_point
+    } else {
+        [0; 16]
+    };
     let reader = Reader {
         cpu,
         configuration,
-        hardware,
+        hardware: &*hardware,
     };
     let (general, address, space): ([U64; 16], _, _);
     if cpu.psw.problem_state() {
@@ -62,8 +69,9 @@ pub fn copy<H: Hardware>(
         sample: sample.into(),
         address: address.into(),
         general,
+        floating_point: floating_point.map(U64::new),
         length: (length as u32).into(),
-        reserved: 0.into(),
+        has_floating_point: u32::from(has_floating_point).into(),
     })
 }
 

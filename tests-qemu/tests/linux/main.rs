@@ -24,6 +24,7 @@ mod record;
 mod runner;
 mod shell;
 mod soak;
+mod stacks;
 mod started;
 mod stat;
 mod suite;

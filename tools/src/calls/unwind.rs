@@ -84,8 +84,27 @@ pub struct Unwinder {
     context: UnwindContext<usize>,
 }
 
-/// The registers of a frame, as far as they are known.
-type Registers = [Option<u64>; 16];
+/// The registers of a frame, as far as they are known: the general registers, and behind them the floating-point
+/// registers, by the numbers that they have in rules.
+type Registers = [Option<u64>; 32];
+
+/// The numbers of floating-point registers 0 to 15 in rules, from 16 on.
+const FLOATING_POINT: [u16; 16] = [16, 20, 17, 21, 18, 22, 19, 23, 24, 28, 25, 29, 26, 30, 27, 31];
+
+/// The registers of a copy.
+fn registers_of(copy: &StackCopy<'_>) -> Registers {
+    let mut registers = [None; 32];
+    let head = copy.head;
+    for (register, value) in registers.iter_mut().zip(&head.general) {
+        *register = Some(value.get());
+    }
+    if head.has_floating_point.get() == 1 {
+        for (number, value) in FLOATING_POINT.iter().zip(&head.floating_point) {
+            registers[usize::from(*number)] = Some(value.get());
+        }
+    }
+    registers
+}
 
 /// A frame's caller.
 struct Caller {
@@ -105,7 +124,7 @@ impl Unwinder {
         copy: &StackCopy<'_>,
     ) -> (Vec<Frame>, End) {
         let mut frames = Vec::new();
-        let mut registers: Registers = copy.head.general.map(|value| Some(value.get()));
+        let mut registers = registers_of(copy);
         let mut at = Frame {
             address: copy.head.address.get(),
             is_return: false,
@@ -171,6 +190,8 @@ impl Unwinder {
             CfaRule::Expression(_) => return Err(End::Rules),
         };
         let mut callers = *registers;
+        // Only those of the first frame are known: a call need not keep them.
+        callers[16..].fill(None);
         callers[STACK] = Some(frame.wrapping_sub(BIAS));
         let link = entry.cie().return_address_register();
         let mut is_outermost = false;
@@ -186,6 +207,8 @@ impl Unwinder {
                     Some(load(copy, frame.wrapping_add_signed(offset))?)
                 }
                 Some(RegisterRule::ValOffset(offset)) => Some(frame.wrapping_add_signed(offset)),
+                // The caller's stack pointer is known without it.
+                Some(RegisterRule::Register(_)) if usize::from(number) == STACK => continue,
                 Some(RegisterRule::Register(other)) => known(other),
                 // An expression.
                 Some(_) => return Err(End::Rules),
@@ -213,4 +236,198 @@ fn load(copy: &StackCopy<'_>, at: u64) -> Result<u64, End> {
     let bytes = copy.bytes.get(offset..).ok_or(End::Copy)?;
     let value = bytes.first_chunk().ok_or(End::Copy)?;
     Ok(u64::from_be_bytes(*value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::OBJECTS;
+    use link::copies::CopyHead;
+    use object::{Architecture, BinaryFormat, Endianness, SectionKind, write::Object};
+    use proptest::prelude::*;
+    use std::fs;
+
+    /// Where the program is mapped, and where its stack is.
+    const BASE: u64 = 0x100_0000;
+    const STACK_AT: u64 = 0x3FF_0000_1000;
+
+    /// An entry of the section: its length, and what follows.
+    fn entry(of: u32, fields: &[u8]) -> Vec<u8> {
+        let mut body = of.to_be_bytes().to_vec();
+        body.extend(fields);
+        body.resize(body.len().next_multiple_of(8) + 4, 0);
+        [&(body.len() as u32).to_be_bytes()[..], &body].concat()
+    }
+
+    /// Rules of four routines.
+    fn rules() -> Vec<u8> {
+        // Version 1, no augmentation, instructions are counted by bytes, offsets by -8, register 14 returns. At first the
+        // frame is 160 above register 15.
+        let mut rules = entry(0, &[1, 0, 1, 0x78, 14, 0x0C, 15, 0xA0, 0x01]);
+        let mut routine = |start: u64, length: u64, instructions: &[u8]| {
+            let fields = [
+                &start.to_be_bytes()[..],
+                &length.to_be_bytes(),
+                instructions,
+            ];
+            let entry = entry(rules.len() as u32 + 4, &fields.concat());
+            rules.extend(entry);
+        };
+        // Six bytes on registers 14 and 15 are in the frame, and four more on register 15 is 160 less.
+        let prologue = [0x46, 0x8E, 6, 0x8F, 5, 0x44, 0x0E, 0xC0, 0x02];
+        routine(0x100, 0x40, &prologue);
+        routine(0x140, 0x40, &prologue);
+        // A leaf has register 15 in floating-point register 0, and 14 in 2.
+        routine(0x180, 0x20, &[0x44, 0x09, 15, 16, 0x09, 14, 17, 0x0E, 0xC0, 0x02]);
+        // Nobody has called the first routine.
+        routine(0x200, 0x20, &[0x07, 14]);
+        rules
+    }
+
+    struct Bench {
+        _directory: tempfile::TempDir,
+        programs: Programs,
+        head: CopyHead,
+        bytes: Vec<u8>,
+    }
+
+    fn bench(rules: &[u8], address: u64) -> Bench {
+        let directory = tempfile::tempdir().unwrap();
+        let elf = (BinaryFormat::Elf, Architecture::S390x, Endianness::Big);
+        let mut file = Object::new(elf.0, elf.1, elf.2);
+        let section = file.add_section(Vec::new(), b".eh_frame".to_vec(), SectionKind::ReadOnlyData);
+        file.set_section_data(section, rules.to_vec(), 8);
+        fs::create_dir(directory.path().join(OBJECTS)).unwrap();
+        fs::write(
+            directory.path().join(OBJECTS).join("0"),
+            file.write().unwrap(),
+        )
+        .unwrap();
+        let mapped = format!("map 7 {BASE:x} {:x} 0 /p\n", BASE + 0x1000);
+        let programs = Programs::new(&mapped, directory.path());
+        let mut head = CopyHead {
+            address: (BASE + address).into(),
+            ..CopyHead::default()
+        };
+        head.general[15] = STACK_AT.into();
+        Bench {
+            _directory: directory,
+            programs,
+            head,
+            bytes: vec![0; 0x400],
+        }
+    }
+
+    impl Bench {
+        /// A frame of 160 bytes at this offset, whose routine returns there.
+        fn frame(&mut self, offset: usize, returns: u64) {
+            let saved = [BASE + returns, STACK_AT + offset as u64 + 160];
+            for (at, value) in [112, 120].into_iter().zip(saved) {
+                let at = offset + 160 + at;
+                self.bytes[at..at + 8].copy_from_slice(&value.to_be_bytes());
+            }
+        }
+
+        fn unwind(&self) -> (Vec<u64>, End) {
+            let copy = StackCopy {
+                head: &self.head,
+                bytes: &self.bytes,
+            };
+            let (frames, end) = Unwinder::default().unwind(&self.programs, 7, &copy);
+            let addresses = frames.iter().map(|frame| frame.address - BASE);
+            (addresses.collect(), end)
+        }
+    }
+
+    #[test]
+    fn the_rules_lead_from_frame_to_frame() {
+        let mut bench = bench(&rules(), 0x120);
+        bench.frame(0, 0x160);
+        bench.frame(160, 0x210);
+        assert_eq!(bench.unwind(), (vec![0x160, 0x210], End::Complete));
+        // Behind a call that is a routine's last instruction, another routine's rules begin.
+        bench.frame(160, 0x220);
+        assert_eq!(bench.unwind(), (vec![0x160, 0x220], End::Complete));
+    }
+
+    #[test]
+    fn a_routine_that_was_interrupted_in_its_first_instructions_has_the_registers() {
+        let mut bench = bench(&rules(), 0x100);
+        bench.head.general[14] = (BASE + 0x210).into();
+        for at in [0x100, 0x104, 0x184] {
+            bench.head.address = (BASE + at).into();
+            if at == 0x184 {
+                bench.head.has_floating_point = 1.into();
+                bench.head.floating_point[2] = (BASE + 0x210).into();
+                bench.head.general[14] = 0.into();
+            }
+            assert_eq!(bench.unwind(), (vec![0x210], End::Complete), "{at:X}");
+        }
+        // These registers are not known if the kernel was interrupted.
+        bench.head.has_floating_point = 0.into();
+        assert_eq!(bench.unwind(), (vec![], End::Value));
+    }
+
+    #[test]
+    fn a_copy_that_is_cut_off_ends_the_stack() {
+        let mut bench = bench(&rules(), 0x120);
+        bench.frame(0, 0x160);
+        bench.frame(160, 0x210);
+        for length in (0..0x400).step_by(8) {
+            bench.bytes.truncate(0x400 - length);
+            let (frames, end) = bench.unwind();
+            let expected = match bench.bytes.len() {
+                448.. => (2, End::Complete),
+                288.. => (1, End::Copy),
+                _ => (0, End::Copy),
+            };
+            assert_eq!((frames.len(), end), expected, "{}", bench.bytes.len());
+        }
+    }
+
+    #[test]
+    fn a_stack_that_loops_or_lies_ends() {
+        // A stack pointer that is not above the one before, that is off its boundary, or far away.
+        for (stack, end) in [
+            (STACK_AT, End::Value),
+            (STACK_AT - 160, End::Value),
+            (STACK_AT + 164, End::Value),
+            (u64::MAX - 7, End::Value),
+            (STACK_AT + 0x10_0000, End::Copy),
+        ] {
+            let mut bench = bench(&rules(), 0x120);
+            bench.frame(0, 0x160);
+            bench.bytes[280..288].copy_from_slice(&stack.to_be_bytes());
+            assert_eq!(bench.unwind().1, end, "{stack:X}");
+        }
+        let mut bench = bench(&rules(), 0x120);
+        bench.frame(0, 0x300);
+        assert_eq!(bench.unwind(), (vec![0x300], End::Rules));
+        bench.head.address = 8.into();
+        assert_eq!(bench.unwind(), (vec![], End::Rules));
+    }
+
+    proptest! {
+        #[test]
+        fn spoilt_rules_and_stacks_come_to_an_end(
+            changes in prop::collection::vec((0_usize..400, any::<u8>()), 0..12),
+            more in prop::collection::vec((0_usize..0x80, any::<u64>()), 0..6),
+            at in 0x100_u64..0x220,
+        ) {
+            let mut spoilt = rules();
+            for (place, value) in changes {
+                if let Some(byte) = spoilt.get_mut(place) {
+                    *byte = value;
+                }
+            }
+            let mut bench = bench(&spoilt, at);
+            bench.frame(0, 0x160);
+            bench.frame(160, 0x210);
+            for (place, value) in more {
+                bench.bytes[place * 8..place * 8 + 8].copy_from_slice(&value.to_be_bytes());
+            }
+            let (frames, _) = bench.unwind();
+            prop_assert!(frames.len() <= MOST_FRAMES);
+        }
+    }
 }

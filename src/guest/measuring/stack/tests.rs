@@ -391,7 +391,8 @@ mod copies {
         let (followed, _) = walk(bench, true, 64);
         let mut bytes = vec![0xEE; length];
         let (cpu, configuration) = (&bench.cpu, &bench.configuration);
-        let head = copy(cpu, configuration, &bench.hardware, &followed, 5, &mut bytes)?;
+        let hardware = &mut bench.hardware;
+        let head = copy(cpu, configuration, hardware, &followed, 5, &mut bytes)?;
         bytes.truncate(head.length.get() as usize);
         Some((head, bytes))
     }
@@ -404,6 +405,7 @@ mod copies {
         bench.set(0x10_0100, &text);
         let (head, bytes) = taken(&mut bench, 0x200).unwrap();
         assert_eq!((head.sample.get(), head.address.get()), (5, 0x4000));
+        assert_eq!(head.has_floating_point.get(), 0);
         let general = [6, 14, 15].map(|number| head.general[number].get());
         assert_eq!(general, [0x66, 0x77, STACK + 0x100]);
         assert_eq!(bytes, text[..0x200]);
@@ -419,10 +421,13 @@ mod copies {
         let mut bench = translated(&[true, false]);
         bench.cpu.psw.mask |= PROBLEM;
         bench.cpu.general[15] = STACK + 0xFF0;
+        bench.hardware.vectors[4] = 0x44 << 64;
         bench.set_doublewords(0x10_0FF0, &[1, 2]);
         let (head, bytes) = taken(&mut bench, 0x100).unwrap();
         assert_eq!(head.address.get(), TEXT);
         assert_eq!(head.general[15].get(), STACK + 0xFF0);
+        let floating_point = (head.has_floating_point.get(), head.floating_point[4].get());
+        assert_eq!(floating_point, (1, 0x44));
         assert_eq!(bytes, [1_u64, 2].map(u64::to_be_bytes).concat());
     }
 
