@@ -4,7 +4,7 @@
 //! block was lost on the way. It is counted and not used.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry},
     fs::{self, File},
     io::{BufReader, Read},
     path::{Path, PathBuf},
@@ -228,11 +228,9 @@ fn find<R: Record>(
     cpu: u16,
     number: u64,
 ) -> Result<(Option<R::Found>, bool)> {
-    if !files.contains_key(&cpu) {
-        files.insert(cpu, Reader::open(path)?);
-    }
-    let Some(reader) = files.get_mut(&cpu) else {
-        return Ok((None, false));
+    let reader = match files.entry(cpu) {
+        Entry::Occupied(reader) => reader.into_mut(),
+        Entry::Vacant(place) => place.insert(Reader::open(path)?),
     };
     let was_damaged = reader.is_damaged;
     let found = reader.find(number)?;

@@ -27,7 +27,7 @@ use crate::{
     numbers::hexadecimal,
     profile::{Profile, callers::Calls},
     symbols::{
-        linux::{BOOT, KERNEL},
+        linux::MODULE,
         names::{Line, Names},
     },
 };
@@ -183,12 +183,13 @@ impl Report {
         self.record.exact_caches.is_some()
     }
 
-    /// Samples of Linux by program: the kernel and the boot stage as one line each, modules and processes as
-    /// they are in [`Self::hot`]. Empty for any other guest.
+    /// Samples of Linux by program: the kernel, the boot stage, and each file that processes mapped as one line, modules
+    /// and other processes as they are in [`Self::hot`]. Empty for any other guest.
     pub fn programs(&self) -> Vec<Hot> {
         let mut programs: Vec<Hot> = Vec::new();
         for hot in self.hot.iter().filter(|_| self.record.is_linux) {
-            let is_whole = [KERNEL, BOOT].contains(&&hot.module[..]);
+            let is_one = hot.module.is_empty() || hot.module.starts_with("pid ");
+            let is_whole = !is_one && hot.module != MODULE;
             let program = Hot {
                 symbol: if is_whole { &hot.module } else { &hot.symbol }.clone(),
                 module: if is_whole { "" } else { &hot.module }.to_owned(),

@@ -1,7 +1,14 @@
 //! Each form has the call stacks of a run that followed them.
 
 use super::*;
-use crate::report::tests::with_stacks;
+use crate::{
+    calls::stacks,
+    folder::{CONSOLE, MAPPED, OBJECTS, SYMBOLS, record::RunRecord},
+    formats::samples::tests::block,
+    report::tests::with_stacks,
+    symbols::Symbol,
+};
+use link::stack::StackHead;
 
 /// The frames of a stack, from the outermost on.
 type Stack = Vec<String>;
@@ -94,4 +101,114 @@ fn perf_data_has_the_call_chain_of_each_sample() {
     assert!(chains.contains(&vec![user, 0x20_0020, 0x20_0006]));
     assert!(chains.contains(&vec![user, 0x20_0024, 0x20_000E]));
     assert!(chains.contains(&vec![user, 0x20_0000]));
+}
+
+/// A run of Linux with one sample: in the kernel, which process 7 had called from its routine `inner`.
+fn of_a_call_of_the_kernel(mapped: &str) -> tempfile::TempDir {
+    let directory = report::tests::directory();
+    let write = |name: &str, bytes: &[u8]| fs::write(directory.path().join(name), bytes).unwrap();
+    let mut record = RunRecord::read(directory.path()).unwrap();
+    record.is_linux = true;
+    record.cpus = 1;
+    record.totals.truncate(1);
+    record.write(directory.path()).unwrap();
+    fs::remove_file(directory.path().join("sdb-cpu1.bin")).unwrap();
+    write(
+        SYMBOLS,
+        b"0000000000100000\t0000000000200000\tkernel\t_stext\n",
+    );
+    write(
+        CONSOLE,
+        b"\x1Emillimeter: kernel 100000\n\x1Emillimeter: process 7 caller\n",
+    );
+    let mut block = block(&[(0x10_0040, 0)], 0);
+    block[16..24].copy_from_slice(&(0x8000_0000_u64 << 32 | 7).to_be_bytes());
+    write("sdb-cpu0.bin", &block);
+    let returns = [0x10_0080, 0x1_0000_0124, 0x99, 0, 0x1_0000_0220];
+    let head = StackHead {
+        address: 0x10_0040.into(),
+        count: (returns.len() as u16).into(),
+        program: 2.into(),
+        ..StackHead::default()
+    };
+    write("stacks-cpu0.bin", &stacks::bytes(&head, &returns));
+    write(MAPPED, mapped.as_bytes());
+    fs::create_dir(directory.path().join(OBJECTS)).unwrap();
+    let routine = |start: u64, name: &str| Symbol {
+        start,
+        end: start + 0x100,
+        module: String::new(),
+        name: name.to_owned(),
+    };
+    let symbols = [routine(0x100, "inner"), routine(0x200, "outer")];
+    let object = elf::file(0x100, 0x200, &symbols).unwrap();
+    write("objects/0", &object);
+    directory
+}
+
+/// The call chain of the only sample, and the records of names and mappings before it.
+fn chain_and_records(directory: &Path) -> (Vec<u64>, Vec<String>) {
+    export(directory, To::Perf, None, Progress::Silent).unwrap();
+    let reader = std::io::BufReader::new(File::open(directory.join("perf.data")).unwrap());
+    let PerfFileReader {
+        mut perf_file,
+        mut record_iter,
+    } = PerfFileReader::parse_file(reader).unwrap();
+    let (mut chain, mut records) = (Vec::new(), Vec::new());
+    while let Some(record) = record_iter.next_record(&mut perf_file).unwrap() {
+        let PerfFileRecord::EventRecord { record, .. } = record else {
+            panic!("a record of perf's own");
+        };
+        let name = |path: Vec<u8>| {
+            let path = String::from_utf8(path).unwrap();
+            path.rsplit('/').next().unwrap().to_owned()
+        };
+        match record.parse().unwrap() {
+            EventRecord::Sample(sample) => {
+                let found = sample.callchain.unwrap();
+                chain = (0..found.len()).filter_map(|at| found.get(at)).collect();
+            }
+            EventRecord::Comm(comm) => {
+                let name = name(comm.name.as_slice().to_vec());
+                records.push(format!("{} is {name}", comm.pid));
+            }
+            EventRecord::Mmap(map) if map.pid > 0 => {
+                let name = name(map.path.as_slice().to_vec());
+                let (start, offset) = (map.address, map.page_offset);
+                records.push(format!("{} {start:X} {offset:X} {name}", map.pid));
+            }
+            _ => {}
+        }
+    }
+    (chain, records)
+}
+
+#[test]
+fn a_process_whose_samples_are_in_the_kernel_has_the_names_of_its_callers_there() {
+    // The file's text is not at its beginning.
+    let directory = of_a_call_of_the_kernel("map 7 100000000 100001000 0 /bin/caller\n");
+    let (kernel, user) = (-128_i64 as u64, -512_i64 as u64);
+    let (chain, records) = chain_and_records(directory.path());
+    let expected = [
+        kernel,
+        0x10_0040,
+        0x10_0080,
+        user,
+        0x1_0000_0124,
+        0x1_0000_0220,
+    ];
+    assert_eq!(chain, expected);
+    assert_eq!(records, ["7 is caller", "7 100000000 0 0.caller"]);
+    assert!(
+        directory
+            .path()
+            .join("perf.data.symbols/0.caller")
+            .exists()
+    );
+
+    // Nobody knows what it mapped: its callers have the name of all programs.
+    let directory = of_a_call_of_the_kernel("");
+    let (chain, records) = chain_and_records(directory.path());
+    assert_eq!(chain, expected);
+    assert_eq!(records, ["7 is caller", "7 0 0 (user space)"]);
 }
