@@ -235,10 +235,7 @@ mod tests {
         assert!(copies.add(|_| Some(copy(0, LONGEST_COPY))));
         assert!(copies.is_full());
         assert!(!copies.add(|_| unreachable!()));
-        assert_eq!(
-            payload(&mut copies).len(),
-            8 + HEAD + LONGEST_COPY as usize
-        );
+        assert_eq!(payload(&mut copies).len(), 8 + HEAD + LONGEST_COPY as usize);
         assert!(!copies.is_full());
     }
 

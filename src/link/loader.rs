@@ -17,8 +17,8 @@ use zerocopy::{
 };
 
 use super::CHECK;
-use super::service::{Function, Request};
 use super::copies::LONGEST_COPY;
+use super::service::{Function, Request};
 use super::stack::MOST_FRAMES;
 use arch::cpu::MAXIMUM_CPUS;
 use cache::{ShapeError, Which};

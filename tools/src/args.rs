@@ -19,7 +19,7 @@ use crate::{
     building::image::Form,
     linux::Release,
     nearest,
-    numbers::quantities::{Kept, Rtc, Sampling, Storage, StackChoice},
+    numbers::quantities::{Kept, Rtc, Sampling, StackChoice, Storage},
     options::{
         DEFAULT_CONSOLE_LIMIT, DEFAULT_DATA_LIMIT, DEFAULT_GUEST, EventForm, Events, RunOptions,
         configuration::{Configuration, ModelName},

@@ -93,8 +93,7 @@ impl<H: Hardware> Reader<'_, H> {
             let length = rest.len().min((PAGE - at.byte_index()) as usize);
             let (cpu, configuration) = (self.cpu, self.configuration);
             let hardware = self.hardware;
-            let piece =
-                storage::piece(cpu, configuration, hardware, manner, at, length as u64);
+            let piece = storage::piece(cpu, configuration, hardware, manner, at, length as u64);
             let (Ok(piece), Some(place)) = (piece, rest.get_mut(..length)) else {
                 break;
             };

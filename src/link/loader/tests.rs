@@ -172,6 +172,24 @@ fn stacks_are_followed_where_samples_show_something() {
 }
 
 #[test]
+fn stacks_are_copied_where_they_are_followed_and_up_to_a_length() {
+    for (stacks, copy, accepted) in [
+        (64, 0, true),
+        (64, 8, true),
+        (64, LONGEST_COPY, true),
+        (64, LONGEST_COPY + 8, false),
+        (64, 12, false),
+        (0, 8, false),
+    ] {
+        let mut block = LoaderBlock::new();
+        block.interval = 1000.into();
+        (block.stacks, block.stack_copy) = (stacks.into(), copy.into());
+        let expected = (!accepted).then_some(LoaderError::StackCopy(copy));
+        assert_eq!(parsed(block).err(), expected, "{stacks} {copy}");
+    }
+}
+
+#[test]
 fn a_core_has_one_or_two_threads_and_all_of_them_are_cpus() {
     // (threads, CPUs, accepted)
     let table = [

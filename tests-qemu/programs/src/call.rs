@@ -93,8 +93,13 @@ const SIGNALS: u64 = 8;
 pub fn hold_back_the_end() -> Result<(), Refused> {
     const SIG_BLOCK: u64 = 0;
     // SAFETY: the set is there and is only read.
-    unsafe { call(RT_SIGPROCMASK, [SIG_BLOCK, &raw const SIGTERM_SET as u64, 0, SIGNALS]) }
-        .map(drop)
+    unsafe {
+        call(
+            RT_SIGPROCMASK,
+            [SIG_BLOCK, &raw const SIGTERM_SET as u64, 0, SIGNALS],
+        )
+    }
+    .map(drop)
 }
 
 static SIGTERM_SET: u64 = SIGTERM;
@@ -102,7 +107,13 @@ static SIGTERM_SET: u64 = SIGTERM;
 /// Sleeps until somebody sends SIGTERM.
 pub fn wait_for_the_end() -> Result<(), Refused> {
     // SAFETY: the set is there and is only read.
-    unsafe { call(RT_SIGTIMEDWAIT, [&raw const SIGTERM_SET as u64, 0, 0, SIGNALS]) }.map(drop)
+    unsafe {
+        call(
+            RT_SIGTIMEDWAIT,
+            [&raw const SIGTERM_SET as u64, 0, 0, SIGNALS],
+        )
+    }
+    .map(drop)
 }
 
 /// Maps the first bytes of a file for reading and writing, shared with the kernel.

@@ -189,8 +189,7 @@ impl Recorded {
 /// The record of these bytes: a heading, fields, and the time.
 fn of(bytes: &[u8]) -> Option<Record<'_>> {
     let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let doubleword =
-        |at: usize| Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    let doubleword = |at: usize| Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
     Some(match word(0)? {
         FORK_RECORD if word(8)? != word(12)? => Record::Fork {
             process: word(8)?,

@@ -6,7 +6,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     process::Command,
 };
 
@@ -16,37 +16,46 @@ use measure::{
     profile::Profile,
     report::Report,
 };
+use millimeter::link::stack::End;
 use tempfile::TempDir;
 use tests_qemu::command;
 
 use crate::guest::{self, NO_CIPHER_TESTS, boot};
 
-/// The program, and its name.
+/// The program with the tree, and its name.
 const SOURCE: &str = include_str!("stacks/tree.c");
 const NAME: &str = "calltree";
+
+/// A program whose stack pointer lies.
+const LIAR_SOURCE: &str = include_str!("stacks/liar.c");
+const LIAR: &str = "liar";
 
 const INTERVAL: &str = "100003";
 
 /// How often the program calls all its routines.
 const ROUNDS: u64 = 14_000;
 
-/// Builds the program, with or without a back chain.
-fn build(directory: &Path, flag: &str) -> std::path::PathBuf {
+/// Builds a program, with or without a back chain.
+fn build(directory: &Path, name: &str, source: &str, flag: &str) -> PathBuf {
     let lack = || Lack {
         what: "a C compiler for s390x".to_owned(),
         packages: vec!["gcc-s390x-linux-gnu"],
         otherwise: "install a cross compiler of your system".to_owned(),
     };
     let is_absent = || install::in_path("s390x-linux-gnu-gcc").is_none();
-    install::provide(|| is_absent().then(lack).into_iter().collect(), &Progress::Plain).unwrap();
-    let source = directory.join("tree.c");
-    fs::write(&source, SOURCE).unwrap();
-    let program = directory.join(NAME);
+    install::provide(
+        || is_absent().then(lack).into_iter().collect(),
+        &Progress::Plain,
+    )
+    .unwrap();
+    let file = directory.join(format!("{name}.c"));
+    fs::write(&file, source).unwrap();
+    let program = directory.join(name);
     let mut compiler = Command::new("s390x-linux-gnu-gcc");
     compiler
         .args(["-O2", "-static", "-nostdlib", "-fno-stack-protector"])
         .args(["-fasynchronous-unwind-tables", flag, "-o"])
-        .args([&program, &source])
+        .args([&program, &file])
         .arg(format!("-DROUNDS={ROUNDS}"));
     let output = compiler.output().unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -74,11 +83,15 @@ fn inclusive() -> BTreeMap<&'static str, u64> {
     ])
 }
 
-/// The run of a program in Linux, with these options.
+/// The run of both programs in Linux, with this option of the compiler and this one of the command.
 fn run(flag: &str, stacks: &str) -> TempDir {
     let directory = TempDir::new().unwrap();
-    let program = build(directory.path(), flag);
-    let initrd = guest::initrd_with("root", &[(NAME.to_owned(), program)]);
+    let programs = [(LIAR, LIAR_SOURCE), (NAME, SOURCE)];
+    let programs = programs.map(|(name, source)| {
+        let program = build(directory.path(), name, source, flag);
+        (name.to_owned(), program)
+    });
+    let initrd = guest::initrd_with("root", &programs);
     fs::write(directory.path().join("initrd"), initrd).unwrap();
     let finished = boot(
         directory.path(),
@@ -92,19 +105,28 @@ fn run(flag: &str, stacks: &str) -> TempDir {
             INTERVAL,
             stacks,
             "--",
-            &format!("/root/{NAME}"),
+            &format!("/root/{LIAR} && /root/{NAME}"),
         ],
     );
     assert_eq!(finished.code, Some(0), "{finished:?}");
     directory
 }
 
-/// Checks the stacks of the program's samples against its call tree.
-fn check(directory: &TempDir) {
+/// Checks the stacks of the program's samples against its call tree, and that stacks of the other one ended for each of
+/// these reasons.
+fn check(directory: &TempDir, reasons: &[End]) {
     let folder = directory.path().join("run");
     let report = Report::read(&folder).unwrap();
     assert_eq!(report.lost(), 0);
     assert_eq!(report.doubts, Vec::<String>::new());
+    // Every sample has a stack, and so have those of the program that lies.
+    let calls = report.calls.as_ref().unwrap();
+    assert_eq!(calls.found.stacks(), report.taken());
+    for reason in reasons {
+        let stacks = calls.found.ends.get(reason).copied().unwrap_or_default();
+        assert!(stacks >= 250, "{reason:?}: {:?}", calls.found.ends);
+    }
+    println!("{:?}", calls.found.ends);
     let profile = Profile::open(&folder).unwrap();
     let mut callers = profile.callers().unwrap();
     let (mut in_program, mut in_kernel) = (0, 0);
@@ -146,13 +168,14 @@ fn check(directory: &TempDir) {
 #[test]
 fn a_program_with_a_back_chain_has_the_shares_of_its_call_tree_and_its_calls_of_the_kernel_go_on_in_it()
  {
-    check(&run("-mbackchain", "--stacks"));
+    let directory = run("-mbackchain", "--stacks");
+    check(&directory, &[End::Boundary, End::Order, End::Storage]);
 }
 
 #[test]
 fn a_program_without_a_back_chain_is_unwound_by_its_rules() {
     let directory = run("-mno-backchain", "--stacks=dwarf");
-    check(&directory);
+    check(&directory, &[End::Value, End::Copy]);
     // perf finds the routines in the files beside its data.
     let run = directory.path().join("run");
     let export = command::measure(&["export", run.to_str().unwrap(), "--to", "perf"]).unwrap();

@@ -71,11 +71,7 @@ impl Stacks {
     ///
     /// # Errors
     /// A file that cannot be read.
-    pub fn of_run(
-        directory: &Path,
-        cpus: &[u16],
-        programs: Arc<Programs>,
-    ) -> Result<Option<Self>> {
+    pub fn of_run(directory: &Path, cpus: &[u16], programs: Arc<Programs>) -> Result<Option<Self>> {
         let exists = |cpu: &u16| directory.join(stacks_name(*cpu)).exists();
         if !cpus.iter().any(exists) {
             return Ok(None);
@@ -105,8 +101,18 @@ impl Stacks {
     /// A file that cannot be read.
     pub fn of_sample(&mut self, sample: &Sampled) -> Result<Option<CallStack>> {
         let Sampled { cpu, number, .. } = *sample;
-        let found = find(&mut self.files, &self.directory.join(stacks_name(cpu)), cpu, number);
-        let copied = find(&mut self.copies, &self.directory.join(copies_name(cpu)), cpu, number);
+        let found = find(
+            &mut self.files,
+            &self.directory.join(stacks_name(cpu)),
+            cpu,
+            number,
+        );
+        let copied = find(
+            &mut self.copies,
+            &self.directory.join(copies_name(cpu)),
+            cpu,
+            number,
+        );
         let ((found, damaged), (copied, also)) = (found?, copied?);
         self.found.damaged += u64::from(damaged) + u64::from(also);
         let found = found.filter(|(head, _)| head.address.get() == sample.address);
@@ -114,7 +120,9 @@ impl Stacks {
             self.found.missing += 1;
             return Ok(None);
         };
-        let copied = copied.as_ref().map(|(head, bytes)| StackCopy { head, bytes });
+        let copied = copied
+            .as_ref()
+            .map(|(head, bytes)| StackCopy { head, bytes });
         let stack = self.stack(sample, &head, &chain, copied.as_ref());
         *self.found.ends.entry(stack.end).or_default() += 1;
         Ok(Some(stack))

@@ -89,7 +89,9 @@ pub struct Unwinder {
 type Registers = [Option<u64>; 32];
 
 /// The numbers of floating-point registers 0 to 15 in rules, from 16 on.
-const FLOATING_POINT: [u16; 16] = [16, 20, 17, 21, 18, 22, 19, 23, 24, 28, 25, 29, 26, 30, 27, 31];
+const FLOATING_POINT: [u16; 16] = [
+    16, 20, 17, 21, 18, 22, 19, 23, 24, 28, 25, 29, 26, 30, 27, 31,
+];
 
 /// The registers of a copy.
 fn registers_of(copy: &StackCopy<'_>) -> Registers {
@@ -278,7 +280,11 @@ mod tests {
         routine(0x100, 0x40, &prologue);
         routine(0x140, 0x40, &prologue);
         // A leaf has register 15 in floating-point register 0, and 14 in 2.
-        routine(0x180, 0x20, &[0x44, 0x09, 15, 16, 0x09, 14, 17, 0x0E, 0xC0, 0x02]);
+        routine(
+            0x180,
+            0x20,
+            &[0x44, 0x09, 15, 16, 0x09, 14, 17, 0x0E, 0xC0, 0x02],
+        );
         // Nobody has called the first routine.
         routine(0x200, 0x20, &[0x07, 14]);
         rules
@@ -295,7 +301,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let elf = (BinaryFormat::Elf, Architecture::S390x, Endianness::Big);
         let mut file = Object::new(elf.0, elf.1, elf.2);
-        let section = file.add_section(Vec::new(), b".eh_frame".to_vec(), SectionKind::ReadOnlyData);
+        let section =
+            file.add_section(Vec::new(), b".eh_frame".to_vec(), SectionKind::ReadOnlyData);
         file.set_section_data(section, rules.to_vec(), 8);
         fs::create_dir(directory.path().join(OBJECTS)).unwrap();
         fs::write(

@@ -32,7 +32,9 @@ fn file_of_one<'a>(archive: &'a [u8], name: &str) -> Option<&'a [u8]> {
             return found;
         };
         let name_at = at + HEAD;
-        let data = name_at.checked_add(name_length)?.next_multiple_of(ALIGNMENT);
+        let data = name_at
+            .checked_add(name_length)?
+            .next_multiple_of(ALIGNMENT);
         let end = data.checked_add(length)?;
         let Some(bytes) = archive.get(data..end) else {
             return found;

@@ -29,11 +29,12 @@ use crate::{
         BOOT, CONSOLE, COUNTERS, EVENTS, HANG, HANG_CORE, LOG, LOG_RAW, OPERATOR, PLACES, RECORD,
         SYMBOLS,
         append::{AppendedFile, Directory},
+        copies_name,
         record::{
             End, GuestEnd, LoopRecord, ProgressRecord, RunRecord, StartedRecord, TotalsRecord,
             TracedRecord, TrapsRecord,
         },
-        copies_name, sdb_name, stacks_name,
+        sdb_name, stacks_name,
     },
     machine::{
         failure::ImageSymbols,

@@ -349,6 +349,20 @@ mod tests {
     }
 
     #[test]
+    fn stacks_are_copied_for_programs_of_linux_only() {
+        let mut small = guest(vec![piece(0x20_0000, 4, 4)]);
+        let mut options = RunOptions::new("g");
+        (options.stacks, options.stack_copy) = (Some(64), 4096);
+        let refusal = plan(&small, &options, &[]).unwrap_err().to_string();
+        for word in ["--stacks=dwarf", "g is not Linux", "choose --stacks"] {
+            assert!(refusal.contains(word), "{refusal}");
+        }
+        small.is_linux = true;
+        let block = plan(&small, &options, &[]).unwrap().block;
+        assert_eq!((block.stacks.get(), block.stack_copy.get()), (64, 4096));
+    }
+
+    #[test]
     fn the_block_says_when_the_guest_begins() {
         let small = guest(vec![piece(0x20_0000, 4, 4)]);
         let mut options = RunOptions::new("g");

@@ -87,10 +87,7 @@ impl LinuxNames {
                 } => programs
                     .modules
                     .push((start..start.saturating_add(length), name)),
-                Marker::Command
-                | Marker::Counted { .. }
-                | Marker::Exit(_)
-                | Marker::Mapped(_) => {}
+                Marker::Command | Marker::Counted { .. } | Marker::Exit(_) | Marker::Mapped(_) => {}
             }
         }
         // The length also counts parts of a module that lie elsewhere.

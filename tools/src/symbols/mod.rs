@@ -58,7 +58,8 @@ impl SymbolTable {
     /// The routines of an ELF that has been parsed.
     pub fn from_elf(elf: &object::File<'_>, module: &str) -> Self {
         let mut by_start: BTreeMap<u64, Candidate> = BTreeMap::new();
-        for symbol in elf.symbols() {
+        // A library that is stripped still has those that programs call.
+        for symbol in elf.symbols().chain(elf.dynamic_symbols()) {
             let Some(section) = symbol
                 .section_index()
                 .and_then(|index| elf.section_by_index(index).ok())

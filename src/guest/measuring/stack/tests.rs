@@ -281,10 +281,7 @@ fn a_stack_of_the_kernel_goes_on_in_the_program_that_called_it() {
     assert_eq!(returns, [1001, 0x4000, 0x77, 1000, 2001, 2002]);
     assert_eq!((followed.end, followed.program), (End::Complete, 2));
     assert_eq!(followed.frame, STACK + 0x1300);
-    assert_eq!(
-        followed.registers,
-        STACK + 0x200 + interrupted::GENERAL
-    );
+    assert_eq!(followed.registers, STACK + 0x200 + interrupted::GENERAL);
     // A kernel may have left the program's space in its place.
     bench.cpu.control[1] = bench.cpu.control[7];
     bench.cpu.control[7] = 0;
@@ -377,10 +374,7 @@ fn the_chain_leads_from_a_stack_with_real_addresses_to_one_of_the_kernels_space(
     bench.cpu.psw.mask &= !DAT;
     let (followed, returns) = walk(&mut bench, true, 64);
     assert_eq!((followed.program, &returns[..2]), (2, &[1001, 0x4000][..]));
-    assert_eq!(
-        followed.registers,
-        far + 0x200 + interrupted::GENERAL
-    );
+    assert_eq!(followed.registers, far + 0x200 + interrupted::GENERAL);
 }
 
 mod copies {

@@ -108,7 +108,11 @@ fn write(file: &mut File, record: &Record<'_>) -> fmt::Result {
             write!(file, "map {process} {start:x} {end:x} {offset:x} ")?;
             for &byte in path {
                 // A name may have any characters; one of two lines is no file's.
-                let character = if byte.is_ascii_graphic() || byte == b' ' { byte } else { b'?' };
+                let character = if byte.is_ascii_graphic() || byte == b' ' {
+                    byte
+                } else {
+                    b'?'
+                };
                 file.write_char(character.into())?;
             }
             file.write_char('\n')

@@ -243,7 +243,9 @@ impl<'p, 'f> Records<'p, 'f> {
     fn programs(&mut self, programs: &Programs, process: u32) -> Result<()> {
         for mapping in programs.mappings(process) {
             let file = &programs.files()[mapping.file];
-            let path = self.directory.join(format!("{}.{}", mapping.file, file.name()));
+            let path = self
+                .directory
+                .join(format!("{}.{}", mapping.file, file.name()));
             if !path.exists() {
                 let Ok(bytes) = fs::read(&file.kept) else {
                     continue;
@@ -414,7 +416,14 @@ impl<'p, 'f> Records<'p, 'f> {
 
 /// The call chain of a sample: the kernel's part, and then that of the program. Each begins with its context.
 fn chain(address: u64, is_kernel: bool, callers: &[Frame]) -> Vec<u64> {
-    let mut chain = vec![if is_kernel { CONTEXT_KERNEL } else { CONTEXT_USER }, address];
+    let mut chain = vec![
+        if is_kernel {
+            CONTEXT_KERNEL
+        } else {
+            CONTEXT_USER
+        },
+        address,
+    ];
     let mut is_program = !is_kernel;
     for caller in callers {
         if caller.is_program && !is_program {

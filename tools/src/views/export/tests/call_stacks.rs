@@ -199,12 +199,7 @@ fn a_process_whose_samples_are_in_the_kernel_has_the_names_of_its_callers_there(
     ];
     assert_eq!(chain, expected);
     assert_eq!(records, ["7 is caller", "7 100000000 0 0.caller"]);
-    assert!(
-        directory
-            .path()
-            .join("perf.data.symbols/0.caller")
-            .exists()
-    );
+    assert!(directory.path().join("perf.data.symbols/0.caller").exists());
 
     // Nobody knows what it mapped: its callers have the name of all programs.
     let directory = of_a_call_of_the_kernel("");
