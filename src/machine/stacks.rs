@@ -34,10 +34,10 @@ fn follow(cpu: &mut Cpu) {
         collected.send(|pieces| console::send(Channel::Stacks, pieces));
     }
     let (vcpu, configuration) = (&mut cpu.vcpu, &cpu.machine.configuration);
-    let mut followed = None;
+    let mut registers = 0;
     collected.add(|returns| {
         let found = stack::follow(vcpu, configuration, &cpu.native, stacks.is_packed, returns);
-        followed = Some(found);
+        registers = found.registers;
         StackHead {
             sample: (stored - 1).into(),
             address: vcpu.psw.address.into(),
@@ -51,15 +51,27 @@ fn follow(cpu: &mut Cpu) {
             reserved_end: 0.into(),
         }
     });
-    if let (Some(copies), Some(followed)) = (&mut stacks.copies, followed) {
-        if copies.is_full() {
-            copies.send(|pieces| console::send(Channel::StackCopies, pieces));
-        }
-        copies.add(|bytes| {
-            let (native, sample) = (&mut cpu.native, stored - 1);
-            stack_copy::copy(vcpu, configuration, native, &followed, sample, bytes)
-        });
+    if stacks.copies.is_some() {
+        copy(cpu, registers);
     }
+}
+
+/// Copies the stack of the program at the sample that was stored last. A kernel has the program's general registers at
+/// `registers`.
+#[inline(never)]
+fn copy(cpu: &mut Cpu, registers: u64) {
+    let Some(stacks) = &mut cpu.stacks else {
+        return;
+    };
+    let Some(copies) = &mut stacks.copies else {
+        return;
+    };
+    if copies.is_full() {
+        copies.send(|pieces| console::send(Channel::StackCopies, pieces));
+    }
+    let (vcpu, configuration) = (&cpu.vcpu, &cpu.machine.configuration);
+    let (native, sample) = (&mut cpu.native, stacks.samples - 1);
+    copies.add(|bytes| stack_copy::copy(vcpu, configuration, native, registers, sample, bytes));
 }
 
 /// Sends the stacks that wait, at the end of a run.

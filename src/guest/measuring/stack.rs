@@ -98,23 +98,43 @@ pub fn follow<H: Hardware>(
             registers: 0,
         };
     }
-    let is_packed = is_packed && !cpu.psw.problem_state();
-    let layout = if is_packed { &PACKED } else { &STANDARD };
+    if is_packed && !cpu.psw.problem_state() {
+        follow_packed(cpu, configuration, hardware, returns)
+    } else {
+        follow_in(cpu, configuration, hardware, &STANDARD, returns)
+    }
+}
+
+/// The stack of a kernel. Out of line, so that other stacks are followed without what only this needs.
+#[inline(never)]
+fn follow_packed<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    returns: &mut [U64],
+) -> Followed {
+    follow_in(cpu, configuration, hardware, &PACKED, returns)
+}
+
+#[inline(always)]
+fn follow_in<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    layout: &Layout,
+    returns: &mut [U64],
+) -> Followed {
     let unstored = unstored(cpu, configuration, hardware, layout);
     let mut stack = Stack {
         cpu,
         configuration,
         hardware,
         space: Space::current(cpu, Access::Fetch),
-        goes_home: is_packed,
+        goes_home: layout.descents != 0,
         page: NO_PAGE,
         origin: Frame::FIRST,
     };
-    if is_packed {
-        stack.follow(&PACKED, unstored, returns)
-    } else {
-        stack.follow(&STANDARD, unstored, returns)
-    }
+    stack.follow(layout, unstored, returns)
 }
 
 /// The back chain of a routine that has its frame and is about to store the chain: the register from which the next
@@ -172,6 +192,13 @@ struct Stack<'a, H> {
 /// The back chain of a frame, and the return address of the routine that was called with it.
 type Fields = [u64; 2];
 
+/// The fields of the frame at this offset in a page.
+#[inline(always)]
+fn fields<H: Hardware>(hardware: &H, origin: Frame, offset: u64, layout: &Layout) -> Fields {
+    let at = |field: u64| origin.at(Virtual(offset + field));
+    hardware.load_two([at(layout.chain), at(layout.link)])
+}
+
 impl<H: Hardware> Stack<'_, H> {
     #[inline(always)]
     fn follow(&mut self, layout: &Layout, unstored: Option<u64>, returns: &mut [U64]) -> Followed {
@@ -219,6 +246,8 @@ impl<H: Hardware> Stack<'_, H> {
             mut count,
             mut descents,
         } = *walk;
+        // In registers, as long as frames are in the same page.
+        let (mut page, mut origin) = (self.page, self.origin);
         let end = 'end: {
             loop {
                 if chain <= frame {
@@ -234,10 +263,17 @@ impl<H: Hardware> Stack<'_, H> {
                 let Some(place) = returns.get_mut(count) else {
                     break 'end End::Depth;
                 };
+                let offset = frame.wrapping_sub(page);
                 let link;
-                [chain, link] = match self.frame(frame, layout) {
-                    Ok(found) => found,
-                    Err(end) => break 'end end,
+                [chain, link] = if offset > PAGE - SMALLEST || !offset.is_multiple_of(8) {
+                    let found = match self.first_frame(frame, layout) {
+                        Ok(found) => found,
+                        Err(end) => break 'end end,
+                    };
+                    (page, origin) = (self.page, self.origin);
+                    found
+                } else {
+                    fields(self.hardware, origin, offset, layout)
                 };
                 *place = link.into();
                 count += 1;
@@ -346,31 +382,14 @@ impl<H: Hardware> Stack<'_, H> {
         Some(self.hardware.load_u64(origin.at(at)))
     }
 
-    /// The fields of a frame that is not the first one.
-    #[inline(always)]
-    fn frame(&mut self, frame: u64, layout: &Layout) -> Result<Fields, End> {
-        let offset = frame.wrapping_sub(self.page);
-        if offset > PAGE - SMALLEST || !offset.is_multiple_of(8) {
-            return self.first_frame(frame, layout);
-        }
-        Ok(self.fields(offset, layout))
-    }
-
     /// The fields of a frame that need not be in the same page as the one before, if there is one.
     #[inline(always)]
     fn first_frame(&mut self, frame: u64, layout: &Layout) -> Result<Fields, End> {
         if self.go_to(frame) {
-            Ok(self.fields(frame % PAGE, layout))
+            Ok(fields(self.hardware, self.origin, frame % PAGE, layout))
         } else {
             self.frame_in_two_pages(frame, layout)
         }
-    }
-
-    /// The fields of the frame at this offset in the page.
-    #[inline(always)]
-    fn fields(&self, offset: u64, layout: &Layout) -> Fields {
-        let at = |field: u64| self.origin.at(Virtual(offset + field));
-        self.hardware.load_two([at(layout.chain), at(layout.link)])
     }
 
     /// Translates the page of a frame. Returns false if it has no storage, or if the frame may end in another page.

@@ -4,7 +4,6 @@
 //! that the sample shows, or the one that the sampled kernel had interrupted: then the kernel has its registers
 //! ([`super::stack`] has found where). Every address is a claim. The copy ends where the storage does.
 
-use super::stack::Followed;
 use crate::hardware::Hardware;
 use crate::state::access::{Access, Manner, Space};
 use crate::state::configuration::Configuration;
@@ -14,14 +13,14 @@ use arch::address::{PAGE, Virtual};
 use link::copies::CopyHead;
 use zerocopy::byteorder::big_endian::U64;
 
-/// Copies the stack of the program at the sample with this number, whose call stack was followed, into `bytes`. `None` if
-/// the CPU is not in a program, nor in a kernel that says what it interrupted.
+/// Copies the stack of the program at the sample with this number into `bytes`. `None` if the CPU is not in a program, nor
+/// in a kernel that says what it interrupted: it has the program's general registers at `registers`, or that is zero.
 #[inline(never)]
 pub fn copy<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
-    followed: &Followed,
+    registers: u64,
     sample: u64,
     bytes: &mut [u8],
 ) -> Option<CopyHead> {
@@ -42,16 +41,16 @@ pub fn copy<H: Hardware>(
         general = cpu.general.map(U64::new);
         address = cpu.psw.address;
         space = Space::current(cpu, Access::Fetch);
-    } else if followed.registers != 0 {
+    } else if registers != 0 {
         let kernel = Space::current(cpu, Access::Fetch).or(Some(Space::Home));
         let mut kept = [0; 128];
-        if reader.read(kernel, followed.registers, &mut kept) != kept.len() {
+        if reader.read(kernel, registers, &mut kept) != kept.len() {
             return None;
         }
         general = zerocopy::transmute!(kept);
         // The PSW is before the registers.
         let mut psw = [0; 8];
-        if reader.read(kernel, followed.registers.wrapping_sub(8), &mut psw) != psw.len() {
+        if reader.read(kernel, registers.wrapping_sub(8), &mut psw) != psw.len() {
             return None;
         }
         address = u64::from_be_bytes(psw);

@@ -9,7 +9,6 @@ pub mod counters;
 pub mod csv;
 pub mod gzip;
 pub mod lines;
-pub mod newc;
 pub mod recognise;
 pub mod samples;
 pub mod smf;

@@ -8,6 +8,7 @@ pub mod guest;
 pub mod his_files;
 pub mod log;
 pub mod monitor;
+mod newc;
 pub mod objects;
 pub mod parameter_area;
 pub mod profiler;

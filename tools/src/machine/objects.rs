@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::{
     folder::{CONSOLE, MAPPED, OBJECTS, optional},
-    formats::newc,
+    machine::newc,
     symbols::{
         mapped::Programs,
         markers::{self, Marker},

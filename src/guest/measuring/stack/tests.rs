@@ -386,7 +386,14 @@ mod copies {
         let mut bytes = vec![0xEE; length];
         let (cpu, configuration) = (&bench.cpu, &bench.configuration);
         let hardware = &mut bench.hardware;
-        let head = copy(cpu, configuration, hardware, &followed, 5, &mut bytes)?;
+        let head = copy(
+            cpu,
+            configuration,
+            hardware,
+            followed.registers,
+            5,
+            &mut bytes,
+        )?;
         bytes.truncate(head.length.get() as usize);
         Some((head, bytes))
     }
