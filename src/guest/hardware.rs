@@ -5,7 +5,7 @@
 //!
 //! The addresses of guest storage are [`Checked`]: only the storage room makes them, so the implementation trusts them.
 
-use crate::storage::checked::{Checked, Frame};
+use crate::storage::checked::{Checked, Frame, PlacedFrame};
 use arch::address::{Absolute, Real, Virtual};
 use arch::channel::SCHIB_LENGTH;
 use arch::condition::ConditionCode;
@@ -97,8 +97,8 @@ pub trait Hardware {
     fn store_u16(&mut self, at: Checked, value: u16);
     /// Loads a doubleword of guest storage.
     fn load_u64(&self, at: Checked) -> u64;
-    /// Loads two doublewords of the same page frame of guest storage.
-    fn load_two(&self, at: [Checked; 2]) -> [u64; 2];
+    /// Loads two doublewords of a page frame of guest storage, by the offsets of them that are in the frame.
+    fn load_two(&self, frame: PlacedFrame, at: [u64; 2]) -> [u64; 2];
     /// Stores a doubleword into guest storage, as one access when `at` is on a doubleword boundary.
     fn store_u64(&mut self, at: Checked, value: u64);
     /// Loads two doublewords of guest storage, which lie in one page on a doubleword boundary.

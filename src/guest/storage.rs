@@ -29,7 +29,7 @@ pub mod scanner;
 pub mod shadow;
 mod text;
 
-pub use checked::{Checked, Piece, PrefixArea};
+pub use checked::{Checked, Frame, Piece, PlacedFrame, PrefixArea};
 pub use scalar::{
     fetch_u8, fetch_u16, fetch_u32, fetch_u64, put_real_u32, put_real_u64, put_u8, put_u16,
     put_u32, put_u64, real_u32, real_u64,
@@ -297,6 +297,12 @@ pub fn locate<H: Hardware>(
         first: piece(cpu, configuration, hardware, manner, at, room)?,
         second: piece(cpu, configuration, hardware, manner, beyond, length - room)?,
     })
+}
+
+/// A page frame with its place in the machine.
+#[inline(always)]
+pub fn placed<H: Hardware>(hardware: &H, frame: Frame) -> PlacedFrame {
+    PlacedFrame::new(frame, hardware.real_of(frame.origin().absolute()))
 }
 
 /// The claim of bytes within one page that are accessed in this manner. The addressing mode is not applied.

@@ -12,7 +12,7 @@ use crate::state::device::{Device, ROOM_LENGTH};
 use crate::state::page_frames::PageFrames;
 use crate::state::shadow::{PRIVATE_LENGTH, SharedShadow};
 use crate::state::vcpu::{CpuState, Vcpu};
-use crate::storage::checked::{Checked, Frame};
+use crate::storage::checked::{Checked, Frame, PlacedFrame};
 use arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
 use arch::channel::{Ccw, PMCW_ENABLED, SUBCHANNELS};
 use arch::condition::ConditionCode;
@@ -317,9 +317,11 @@ impl Hardware for TestMachine {
         Self::load_u64(self, at.absolute())
     }
 
-    fn load_two(&self, at: [Checked; 2]) -> [u64; 2] {
-        assert_eq!(at[0].frame(), at[1].frame(), "two page frames");
-        at.map(|at| Self::load_u64(self, at.absolute()))
+    fn load_two(&self, frame: PlacedFrame, at: [u64; 2]) -> [u64; 2] {
+        at.map(|at| {
+            assert!(at < PAGE && at.is_multiple_of(8), "an offset in the frame");
+            Self::load_u64(self, frame.frame().at(Virtual(at)).absolute())
+        })
     }
 
     fn store_u64(&mut self, at: Checked, value: u64) {

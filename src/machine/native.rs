@@ -9,7 +9,7 @@ use crate::guest::hardware::ChannelBlock;
 use crate::guest::hardware::ChannelInstruction;
 use crate::guest::hardware::Hardware;
 use crate::guest::hardware::Saved;
-use crate::guest::storage::checked::{Checked, Frame};
+use crate::guest::storage::checked::{Checked, Frame, PlacedFrame};
 use crate::insn;
 use crate::link::frame::Channel;
 use crate::link::state::Loaded;
@@ -160,11 +160,10 @@ impl Hardware for Native {
     }
 
     #[inline(always)]
-    fn load_two(&self, at: [Checked; 2]) -> [u64; 2] {
-        // The prefix area consists of whole page frames.
-        let (_, prefix) = self.sum(at[0]);
-        // SAFETY: guest storage, checked.
-        at.map(|at| unsafe { shared_storage::load_u64(at.absolute().0, prefix) })
+    fn load_two(&self, frame: PlacedFrame, at: [u64; 2]) -> [u64; 2] {
+        let frame = frame.real().0;
+        // SAFETY: guest storage, a checked frame; an offset in it, on a doubleword boundary.
+        at.map(|at| unsafe { shared_storage::load_u64(frame, at & (PAGE - 8)) })
     }
 
     #[inline(always)]

@@ -19,7 +19,10 @@ use crate::hardware::Hardware;
 use crate::state::access::{Access, Manner, Space};
 use crate::state::configuration::Configuration;
 use crate::state::vcpu::Vcpu;
-use crate::storage::{self, checked::Frame};
+use crate::storage::{
+    self,
+    checked::{Frame, PlacedFrame},
+};
 use arch::address::{PAGE, Virtual};
 use arch::psw::{ADDRESSING_64, PROBLEM};
 use link::stack::End;
@@ -132,7 +135,7 @@ fn follow_in<H: Hardware>(
         space: Space::current(cpu, Access::Fetch),
         goes_home: layout.descents != 0,
         page: NO_PAGE,
-        origin: Frame::FIRST,
+        origin: storage::placed(hardware, Frame::FIRST),
     };
     stack.follow(layout, unstored, returns)
 }
@@ -186,17 +189,16 @@ struct Stack<'a, H> {
     /// Whether a kernel may run with DAT off: a frame without a real address is then in its home space.
     goes_home: bool,
     page: u64,
-    origin: Frame,
+    origin: PlacedFrame,
 }
 
 /// The back chain of a frame, and the return address of the routine that was called with it.
 type Fields = [u64; 2];
 
-/// The fields of the frame at this offset in a page.
+/// The fields of the stack frame at this offset in a page.
 #[inline(always)]
-fn fields<H: Hardware>(hardware: &H, origin: Frame, offset: u64, layout: &Layout) -> Fields {
-    let at = |field: u64| origin.at(Virtual(offset + field));
-    hardware.load_two([at(layout.chain), at(layout.link)])
+fn fields<H: Hardware>(hardware: &H, page: PlacedFrame, offset: u64, layout: &Layout) -> Fields {
+    hardware.load_two(page, [offset + layout.chain, offset + layout.link])
 }
 
 impl<H: Hardware> Stack<'_, H> {
@@ -379,7 +381,7 @@ impl<H: Hardware> Stack<'_, H> {
     fn doubleword(&self, at: u64) -> Option<u64> {
         let at = Virtual(at);
         let origin = self.translate(at).filter(|_| at.0.is_multiple_of(8))?;
-        Some(self.hardware.load_u64(origin.at(at)))
+        Some(self.hardware.load_u64(origin.frame().at(at)))
     }
 
     /// The fields of a frame that need not be in the same page as the one before, if there is one.
@@ -419,7 +421,7 @@ impl<H: Hardware> Stack<'_, H> {
                 self.origin = self.translate(at).ok_or(End::Storage)?;
                 self.page = page;
             }
-            Ok(self.hardware.load_u64(self.origin.at(at)))
+            Ok(self.hardware.load_u64(self.origin.frame().at(at)))
         };
         // The lower one first: the page of the higher one is that of the next frame, too.
         if layout.chain < layout.link {
@@ -433,11 +435,11 @@ impl<H: Hardware> Stack<'_, H> {
 
     /// The page frame of a logical address.
     #[inline(always)]
-    fn translate(&self, at: Virtual) -> Option<Frame> {
+    fn translate(&self, at: Virtual) -> Option<PlacedFrame> {
         let manner = Manner::without_key(self.space, Access::Fetch);
         let piece = storage::piece(self.cpu, self.configuration, self.hardware, manner, at, 8);
         match piece {
-            Ok(piece) => Some(piece.start().frame()),
+            Ok(piece) => Some(storage::placed(self.hardware, piece.start().frame())),
             Err(_) => self.translate_elsewhere(at),
         }
     }
@@ -445,13 +447,14 @@ impl<H: Hardware> Stack<'_, H> {
     /// With DAT off a kernel is on a stack for that, and the chain leads from there to one in its own address space.
     #[cold]
     #[inline(never)]
-    fn translate_elsewhere(&self, at: Virtual) -> Option<Frame> {
+    fn translate_elsewhere(&self, at: Virtual) -> Option<PlacedFrame> {
         if self.space.is_some() || !self.goes_home {
             return None;
         }
         let manner = Manner::without_key(Some(Space::Home), Access::Fetch);
         let piece = storage::piece(self.cpu, self.configuration, self.hardware, manner, at, 8);
-        piece.ok().map(|piece| piece.start().frame())
+        let frame = piece.ok()?.start().frame();
+        Some(storage::placed(self.hardware, frame))
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! Guest storage consists of whole page frames. If one byte of a frame was checked, the whole frame lies in storage.
 
-use arch::address::{Absolute, PAGE, PREFIX_AREA, Virtual};
+use arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
 
 /// The absolute address of storage that was checked for the access at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +86,35 @@ impl Frame {
         (0..PAGE)
             .step_by(8)
             .map(move |offset| Checked(self.0.offset(offset)))
+    }
+}
+
+/// A page frame of guest storage, and where the machine has it: found once for several accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlacedFrame {
+    frame: Frame,
+    real: Real,
+}
+
+impl PlacedFrame {
+    /// A frame with its place, by the storage room, which asks the hardware.
+    #[inline(always)]
+    pub(super) const fn new(frame: Frame, real: Real) -> Self {
+        Self { frame, real }
+    }
+
+    /// The frame.
+    #[must_use]
+    #[inline(always)]
+    pub const fn frame(self) -> Frame {
+        self.frame
+    }
+
+    /// Where the machine has its first byte.
+    #[must_use]
+    #[inline(always)]
+    pub const fn real(self) -> Real {
+        self.real
     }
 }
 
