@@ -441,7 +441,12 @@ impl<'a> Prepared<'a> {
         }
         drop(collector);
         if options.stacks.is_some() && guest.is_linux {
-            objects::keep(directory, &guest.archives)?;
+            // What was measured is there all the same.
+            if let Err(error) = objects::keep(directory, &guest.archives) {
+                progress.note(&format!(
+                    "the programs of the guest have no names: {error:#}"
+                ));
+            }
         }
         outcome(directory, end, began, wall)
     }

@@ -211,7 +211,8 @@ impl Programs {
                 let mut number = || u64::from_str_radix(words.next()?, 16).ok();
                 let (start, end, offset) = (number()?, number()?, number()?);
                 let path = words.next()?.trim();
-                if start >= end || !path.starts_with('/') {
+                let is_path = path.starts_with('/') && !path.contains(char::is_control);
+                if start >= end || !is_path {
                     return None;
                 }
                 let files = &mut self.files;
@@ -309,6 +310,14 @@ mod tests {
         assert_eq!(at(8, 0x10010), None);
         assert!(found.has(8) && !found.has(10));
         assert_eq!(found.files().len(), 3);
+        // No file has such a name, and no bytes are there.
+        for line in [
+            "map 7 5000 6000 0 /a\u{1B}b",
+            "map 7 5000 6000 0 [vdso]",
+            "map 7 6000 5000 0 /a",
+        ] {
+            assert!(!programs(line).has(7), "{line:?}");
+        }
     }
 
     proptest! {

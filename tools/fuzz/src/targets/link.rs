@@ -3,6 +3,7 @@
 use measure::machine::profiler::Answer;
 use millimeter::his::Reason;
 use millimeter::link::{
+    copies::{self, Copies, CopyHead},
     data::{self, SAMPLE_DATA_BLOCK, SampleHead},
     files,
     frame::{self, Channel, Decoder, LARGEST_ENCODED, LARGEST_PAYLOAD, Received},
@@ -40,8 +41,9 @@ pub const ALL: &[Target] = &[
             let service = [&[7, 3][..], &[0; 23], &[0x5A; SAMPLE_DATA_BLOCK]].concat();
             let answer = [&[7, 1][..], &[0; 23], &[1; 100]].concat();
             let stacks = [&[9][..], &stacks_payload()].concat();
+            let copies = [&[11][..], &copies_payload()].concat();
             states
-                .chain([samples, counters, files, service, answer, stacks])
+                .chain([samples, counters, files, service, answer, stacks, copies])
                 .collect()
         },
         read: |input| match input.split_first() {
@@ -123,6 +125,18 @@ fn parsed(channel: u8, payload: &[u8]) -> String {
             }
             Err(error) => shape(&error.to_string()),
         },
+        Some(Channel::StackCopies) => match copies::parse(payload) {
+            Ok((_, mut rest)) => {
+                let mut bytes = 0;
+                while let Ok((found, behind)) = copies::first(rest) {
+                    bytes += found.bytes.len();
+                    rest = behind;
+                }
+                assert!(rest.is_empty() && bytes <= payload.len());
+                format!("copies {}", about(bytes))
+            }
+            Err(error) => shape(&error.to_string()),
+        },
         Some(Channel::Trace) => {
             let mut text = 0;
             match trace::parse(payload, |event| {
@@ -185,6 +199,24 @@ fn stacks_payload() -> Vec<u8> {
     }
     let mut payload = Vec::new();
     collected.send(|pieces| payload = pieces.concat());
+    payload
+}
+
+fn copies_payload() -> Vec<u8> {
+    let mut copies = Copies::new(1, 32);
+    for sample in 0..3_u64 {
+        copies.add(|bytes| {
+            bytes.fill(0x5A);
+            Some(CopyHead {
+                sample: sample.into(),
+                address: 0x20_0002.into(),
+                length: 32.into(),
+                ..CopyHead::default()
+            })
+        });
+    }
+    let mut payload = Vec::new();
+    copies.send(|pieces| payload = pieces.concat());
     payload
 }
 

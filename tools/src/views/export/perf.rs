@@ -243,9 +243,9 @@ impl<'p, 'f> Records<'p, 'f> {
     fn programs(&mut self, programs: &Programs, process: u32) -> Result<()> {
         for mapping in programs.mappings(process) {
             let file = &programs.files()[mapping.file];
-            let path = self
-                .directory
-                .join(format!("{}.{}", mapping.file, file.name()));
+            // The number tells files of one name apart.
+            let name: String = file.name().chars().take(60).collect();
+            let path = self.directory.join(format!("{}.{name}", mapping.file));
             if !path.exists() {
                 let Ok(bytes) = fs::read(&file.kept) else {
                     continue;
