@@ -25,10 +25,18 @@ __attribute__((noinline)) static void tell(unsigned long lie, unsigned long inst
 /* A chain that leads back into itself. */
 static unsigned long loop[64];
 
-__attribute__((noreturn)) void begin(void)
+__attribute__((noreturn)) static void end(void)
 {
 	register long r1 __asm__("1") = 1;
 	register long r2 __asm__("2") = 0;
+
+	__asm__ volatile("svc 0" : "+d"(r2) : "d"(r1) : "memory");
+	for (;;)
+		;
+}
+
+__attribute__((noreturn)) void begin(void)
+{
 	unsigned long here = (unsigned long)loop;
 
 	for (unsigned long number = 0; number < sizeof(lies) / sizeof(lies[0]); number++)
@@ -36,9 +44,7 @@ __attribute__((noreturn)) void begin(void)
 	loop[0] = here + 160;
 	loop[20] = here;
 	tell(here, 30000000);
-	__asm__ volatile("svc 0" : "+d"(r2) : "d"(r1) : "memory");
-	for (;;)
-		;
+	end();
 }
 
 __asm__(".globl _start\n"
