@@ -90,6 +90,19 @@ pub fn enter<H: Hardware>(
     }
 }
 
+/// The PSW of a guest that was interrupted with this PSW of the hardware; the CPU's state is that of the last trap.
+#[must_use]
+pub const fn interrupted_psw(cpu: &Vcpu, old: Psw) -> Psw {
+    let mut psw = Psw {
+        mask: (cpu.psw.mask & !LIVE) | (old.mask & LIVE),
+        address: old.address,
+    };
+    if psw.mask & psw::EXTENDED_ADDRESSING == 0 {
+        psw.address &= psw.address_mask();
+    }
+    psw
+}
+
 /// Wraps the instruction address in the 24- and 31-bit addressing modes. The machine below lets it run beyond the end
 /// of the address space, after which the next instruction is the one at the beginning.
 #[inline(always)]

@@ -64,6 +64,8 @@ pub enum Channel {
     Trace = 8,
     /// Call stacks of the machine's own samples: [`super::stack::StacksHead`]. Machine to host only.
     Stacks = 9,
+    /// Samples of a window, in which a run is looked at again: [`super::window::WindowHead`]. Machine to host only.
+    Window = 10,
     /// Copies of the stacks of programs at these samples: [`super::copies::CopiesHead`]. Machine to host only.
     StackCopies = 11,
 }
@@ -82,6 +84,7 @@ impl Channel {
             7 => Self::Service,
             8 => Self::Trace,
             9 => Self::Stacks,
+            10 => Self::Window,
             11 => Self::StackCopies,
             _ => return None,
         })

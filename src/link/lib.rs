@@ -25,6 +25,7 @@ pub mod stack;
 pub mod state;
 pub mod tally;
 pub mod trace;
+pub mod window;
 
 use crc::{CRC_32_ISO_HDLC, Crc, Table};
 

@@ -180,6 +180,38 @@ pub struct Segment {
     pub length: U64,
 }
 
+/// A part of a run that is looked at again. The finer samples in it cost the guest no time.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    FromBytes,
+    IntoBytes,
+    Immutable,
+    KnownLayout,
+    Unaligned,
+)]
+#[repr(C)]
+pub struct Window {
+    /// The TOD clock, bits 0-63, at which it begins.
+    pub from: U64,
+    /// The TOD clock at which it has ended.
+    pub to: U64,
+    /// The sampling interval in it, in cycles; 0 for no window.
+    pub interval: U64,
+}
+
+impl Window {
+    /// Whether there is one.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        self.interval != 0
+    }
+}
+
 /// The block as stored.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
@@ -235,8 +267,10 @@ pub struct LoaderBlock {
     pub name: [u8; 64],
     /// The instruction cache and the data cache that the run models for each CPU, or zeros.
     pub caches: [CacheShape; 2],
+    /// The window in which the machine takes finer samples that cost the guest no time, or zeros.
+    pub window: Window,
     /// Zeros.
-    pub reserved_middle: [u8; 40],
+    pub reserved_middle: [u8; 16],
     /// The guest's segments; those beyond `segment_count` are zeros.
     pub segments: [Segment; MOST_SEGMENTS],
     /// The operator's commands before the guest starts: lines in UTF-8, then zeros.
@@ -307,6 +341,10 @@ pub enum LoaderError {
     StagesOverlap(usize, usize),
     /// The segment that the host may change is none of these.
     OpenSegment(u32),
+    /// A window from the first clock to the second, which is no span.
+    Window(u64, u64),
+    /// A window in a run whose clock does not count instructions, or whose traps are counted.
+    WindowInThisRun,
     /// The name is not UTF-8.
     Name,
     /// The operator's commands are not UTF-8.
@@ -404,6 +442,13 @@ impl fmt::Display for LoaderError {
                     "the host may change segment {number}, which there is not"
                 )
             }
+            Self::Window(from, to) => {
+                write!(f, "a window from {from:016X} to {to:016X} is empty")
+            }
+            Self::WindowInThisRun => write!(
+                f,
+                "a window needs a clock that counts instructions, and traps that are not counted"
+            ),
             Self::Name => write!(f, "the guest's name is not UTF-8"),
             Self::Commands => write!(f, "the operator's commands are not UTF-8"),
         }
@@ -439,7 +484,8 @@ impl LoaderBlock {
             reserved: [0; 20],
             name: [0; 64],
             caches: [CacheShape::default(); 2],
-            reserved_middle: [0; 40],
+            window: Window::default(),
+            reserved_middle: [0; 16],
             segments: [Segment::default(); MOST_SEGMENTS],
             commands: [0; COMMANDS_LENGTH],
             profilers: [Request::default(); MOST_STAGED],
@@ -606,6 +652,7 @@ impl LoaderBlock {
         if stacks != 0 && (stacks as usize > MOST_FRAMES || interval == 0 || limited) {
             return Err(LoaderError::Stacks(stacks));
         }
+        self.check_window()?;
         let copy = self.stack_copy.get();
         if copy != 0 && (stacks == 0 || copy > LONGEST_COPY || !copy.is_multiple_of(8)) {
             return Err(LoaderError::StackCopy(copy));
@@ -619,6 +666,25 @@ impl LoaderBlock {
         self.geometry()?;
         self.commands()?;
         self.name().map(|_| ())
+    }
+
+    fn check_window(&self) -> Result<(), LoaderError> {
+        let window = &self.window;
+        if !window.is_wanted() {
+            return Ok(());
+        }
+        let (from, to, interval) = (window.from, window.to, window.interval.get());
+        if from >= to {
+            return Err(LoaderError::Window(from.get(), to.get()));
+        }
+        if !(SHORTEST_INTERVAL..=LONGEST_INTERVAL).contains(&interval) {
+            return Err(LoaderError::Interval(interval));
+        }
+        let disturbs = flags::REAL_TIME | flags::INTERACTIVE | flags::COUNT_TRAPS;
+        if self.flags.get() & disturbs != 0 {
+            return Err(LoaderError::WindowInThisRun);
+        }
+        Ok(())
     }
 
     fn check_segments(&self) -> Result<(), LoaderError> {

@@ -17,5 +17,6 @@ mod stacks;
 mod state;
 mod trap;
 mod turn;
+mod window;
 
 core::arch::global_asm!(include_str!("../../boot/entry.s"));

@@ -29,6 +29,8 @@ pub struct Native {
     /// when it should be negative, so the value is kept here. The real timer is set for its interruption, and for
     /// EXTRACT CPU TIME.
     timer_zero: u64,
+    /// The clock comparator as the way out to the guest set it last.
+    comparator: u64,
     /// This CPU's number. CPU 0 takes the host's input.
     number: u16,
     /// What it shares with the other CPUs; nothing at IPL.
@@ -47,6 +49,7 @@ impl Native {
         Self {
             prefix,
             timer_zero: 0,
+            comparator: u64::MAX,
             number,
             shared,
             refusals: 0,
@@ -57,6 +60,18 @@ impl Native {
     pub fn extend_cpu_timer(&mut self, passed: u64) {
         let rest = self.cpu_timer();
         self.set_cpu_timer(rest.wrapping_add(passed));
+    }
+
+    /// The clock comparator as the way out to the guest set it last.
+    #[must_use]
+    pub const fn comparator(&self) -> u64 {
+        self.comparator
+    }
+
+    /// The TOD clock at which the guest's CPU timer reaches, or reached, zero.
+    #[must_use]
+    pub const fn timer_zero(&self) -> u64 {
+        self.timer_zero
     }
 
     /// The pointer to guest storage at `at`.
@@ -306,7 +321,8 @@ impl Hardware for Native {
 
     #[inline(always)]
     fn set_clock_comparator(&mut self, value: u64) {
-        instruction::sckc(value);
+        self.comparator = value;
+        instruction::sckc_from(&self.comparator);
     }
 
     #[inline(always)]

@@ -177,6 +177,9 @@ fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, code: u8, why: Wa
         his::take_full_blocks(cpu);
         cpu.send_last_block();
         stacks::send(cpu);
+        if let Some(looked) = &mut cpu.window {
+            looked.send(cpu.vcpu.address);
+        }
         machine_level::settle(&mut cpu.vcpu, configuration);
         send_counters(&cpu.vcpu, Level::Machine);
         send_counters(&cpu.vcpu, Level::Guest);

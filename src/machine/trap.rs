@@ -22,7 +22,7 @@ use crate::guest::state::vcpu::Vcpu;
 use crate::guest::storage::shadow;
 use crate::link::remains;
 use crate::machine::hardware::instruction;
-use crate::machine::hardware::lowcore::{self, Area, Lowcore};
+use crate::machine::hardware::lowcore::{self, Area, Lowcore, WindowArea};
 use crate::machine::hardware::wait;
 use crate::machine::state::machine::Cpu;
 use crate::machine::{his, operator, stacks, turn};
@@ -81,6 +81,82 @@ global_asm!(
     "entry trap_supervisor_call_counted, {supervisor_call_old}, supervisor_call_interruption_counted",
     "entry trap_external_counted, {external_old}, external_interruption_counted",
     "entry trap_io_counted, {io_old}, io_interruption_counted",
+    // The same for a run with a window: see [`super::window`]. What comes from the stamp on is set back, at the
+    // instruction that sets the clock: as many instructions after the stamp as the routine has said.
+    ".macro find_timer",
+    ".insn s,0xb2090000,{window_timer}(%r0)",
+    ".insn s,0xb2080000,{window_far}(%r0)",
+    ".endm",
+    ".macro set_back",
+    ".insn s,0xb27c0000,{window_now}(%r0)",
+    "lg %r1,{window_target}(%r0)",
+    "slg %r1,{window_now}(%r0)",
+    "msgfi %r1,125",
+    "alg %r1,{window_rounding}(%r0)",
+    "lg %r2,{window_shift}(%r0)",
+    "srlg %r1,%r1,0(%r2)",
+    // The instructions of this macro from the stamp to SET CLOCK, without the loop.
+    "aghi %r1,-9",
+    "5: brctg %r1,5b",
+    ".insn s,0xb2080000,{window_new_timer}(%r0)",
+    ".insn s,0xb2040000,{window_clock}(%r0)",
+    ".insn s,0xb2060000,{window_comparator}(%r0)",
+    "lg %r1,{window_after}(%r0)",
+    "6: brctg %r1,6b",
+    ".endm",
+    ".macro leave_in_window",
+    "lg %r15,{cpu}(%r0)",
+    ".insn s,0xb27c0000,{window_began}(%r0)",
+    "find_timer",
+    "lgr %r2,%r15",
+    "lg %r15,{stack}(%r0)",
+    "brasl %r14,window_exit",
+    "set_back",
+    "leave",
+    ".endm",
+    ".macro entry_in_window name, old, routine",
+    ".globl \\name",
+    "\\name:",
+    "stg %r15,{register_15}(%r0)",
+    "save_registers \\old",
+    "brasl %r14,\\routine",
+    "leave_in_window",
+    ".endm",
+    ".globl trap_program_in_window",
+    "trap_program_in_window:",
+    "stg %r15,{register_15}(%r0)",
+    "tm {program_state}(%r0),0x01",
+    "jz 8f",
+    "save_registers {program_old}",
+    "brasl %r14,program_interruption",
+    "leave_in_window",
+    "entry_in_window trap_supervisor_call_in_window, {supervisor_call_old}, supervisor_call_interruption",
+    "entry_in_window trap_io_in_window, {io_old}, io_interruption",
+    // As `save_registers`, with what the window wants behind the stamp.
+    ".globl trap_external_in_window",
+    "trap_external_in_window:",
+    "stg %r15,{register_15}(%r0)",
+    "lg %r15,{cpu}(%r0)",
+    "stmg %r0,%r14,0(%r15)",
+    ".insn s,0xb27c0000,{entered}(%r15)",
+    "find_timer",
+    "lgr %r2,%r15",
+    "lg %r15,{stack}(%r0)",
+    "brasl %r14,window_external",
+    "set_back",
+    "lg %r15,{cpu}(%r0)",
+    "ltg %r1,{window_is_ours}(%r0)",
+    "jnz 7f",
+    "mvc 120(8,%r15),{register_15}(%r0)",
+    "mvc {old}(16,%r15),{external_old}(%r0)",
+    "lgr %r2,%r15",
+    "lg %r15,{stack}(%r0)",
+    "brasl %r14,external_interruption",
+    "leave_in_window",
+    // The interruption was only for the window: the guest goes on where it was, as if there had been none.
+    "7: lmg %r0,%r14,0(%r15)",
+    "lg %r15,{register_15}(%r0)",
+    "lpswe {exit_psw}(%r0)",
     ".globl trap_restart",
     "trap_restart:",
     "stg %r15,{register_15}(%r0)",
@@ -145,6 +221,18 @@ global_asm!(
     machine_check_state = const offset_of!(Lowcore, machine_check_old) + 1,
     entered = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, account) + offset_of!(Account, entered),
     old = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, interruption) + offset_of!(Interruption, old),
+    window_began = const offset_of!(Lowcore, window) + offset_of!(WindowArea, began),
+    window_timer = const offset_of!(Lowcore, window) + offset_of!(WindowArea, timer),
+    window_far = const offset_of!(Lowcore, window) + offset_of!(WindowArea, far),
+    window_target = const offset_of!(Lowcore, window) + offset_of!(WindowArea, target),
+    window_now = const offset_of!(Lowcore, window) + offset_of!(WindowArea, now),
+    window_rounding = const offset_of!(Lowcore, window) + offset_of!(WindowArea, rounding),
+    window_shift = const offset_of!(Lowcore, window) + offset_of!(WindowArea, shift),
+    window_new_timer = const offset_of!(Lowcore, window) + offset_of!(WindowArea, new_timer),
+    window_clock = const offset_of!(Lowcore, window) + offset_of!(WindowArea, clock),
+    window_comparator = const offset_of!(Lowcore, window) + offset_of!(WindowArea, comparator),
+    window_after = const offset_of!(Lowcore, window) + offset_of!(WindowArea, after),
+    window_is_ours = const offset_of!(Lowcore, window) + offset_of!(WindowArea, is_ours),
     left = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, account) + offset_of!(Account, left),
 );
 
@@ -169,6 +257,10 @@ unsafe extern "C" {
     fn trap_supervisor_call_counted();
     fn trap_external_counted();
     fn trap_io_counted();
+    fn trap_program_in_window();
+    fn trap_supervisor_call_in_window();
+    fn trap_external_in_window();
+    fn trap_io_in_window();
     fn trap_restart();
     fn trap_machine_check();
     fn start_cpu();
@@ -199,6 +291,23 @@ pub fn admit_counted(area: Area) {
     area.set_new_psw(Class::SupervisorCall, trap_supervisor_call_counted);
     area.set_new_psw(Class::Program, trap_program_counted);
     area.set_new_psw(Class::InputOutput, trap_io_counted);
+}
+
+/// From now on what the traps of the CPU with this prefix area take more than in the first run is set back.
+pub fn admit_window(area: Area) {
+    area.prepare_window();
+    area.set_new_psw(Class::External, trap_external_in_window);
+    area.set_new_psw(Class::SupervisorCall, trap_supervisor_call_in_window);
+    area.set_new_psw(Class::Program, trap_program_in_window);
+    area.set_new_psw(Class::InputOutput, trap_io_in_window);
+}
+
+/// The traps of this CPU are again as in a run without a window.
+pub fn admit_plain() {
+    Area::OWN.set_new_psw(Class::External, trap_external);
+    Area::OWN.set_new_psw(Class::SupervisorCall, trap_supervisor_call);
+    Area::OWN.set_new_psw(Class::Program, trap_program);
+    Area::OWN.set_new_psw(Class::InputOutput, trap_io);
 }
 
 /// Makes the two classes that end a probe enter the guest's trap entry again.

@@ -6,6 +6,7 @@ mod figures;
 mod linux;
 mod top;
 mod trace;
+mod zoom;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -38,6 +39,7 @@ pub use figures::FiguresArguments;
 pub use linux::LinuxArguments;
 pub use top::{TopArguments, TopCommand};
 pub use trace::TraceArguments;
+pub use zoom::ZoomArguments;
 
 /// Runs a program above Millimeter in QEMU and shows where its time goes.
 ///
@@ -108,6 +110,16 @@ pub enum Command {
     /// exact mode nothing is lost: the guest waits for the console.
     #[command(after_help = trace::EXAMPLES)]
     Trace(Box<TraceArguments>),
+    /// Look at a part of an exact run again, with finer samples
+    ///
+    /// Performs the run in DIR again from its recorded command line, with the same kernel, image and QEMU. In the window the
+    /// machine takes finer samples, which cost the guest no time. All that the first run left must come again: each of its
+    /// samples at the same instruction, the counters, the console. If something differs, the first difference is named.
+    /// The new folder has the finer samples in the form of a run, for `report`, `export` and `diff`.
+    ///
+    /// Exit codes: 0 it was the same run, 1 it was not, 2 the run cannot be performed again.
+    #[command(after_help = zoom::EXAMPLES)]
+    Zoom(ZoomArguments),
     /// Report again from the raw files of a run
     ///
     /// With --html the report is one page that needs no network and no other file. Losses and doubts come first, then

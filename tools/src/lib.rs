@@ -18,6 +18,7 @@
 //!   staging, the conversation, what is kept of it, and profilers on the host ([`machine::profiler`]).
 //! - [`linux`]: Debian's kernels as guests, and a command or a shell in them.
 //! - [`views`]: what a person or another tool gets to see: table, JSON, page, live view, exports, dump, trace.
+//! - [`zoom`]: a run performed again, with finer samples in a part of it.
 //! - [`check`]: a run compared with a baseline.
 //! - [`args`]: the command line. [`mod@bench`]: what the machine costs. [`conformance`]: which statements of the
 //!   books the behaviour guests show.
@@ -44,3 +45,4 @@ pub mod profile;
 pub mod report;
 pub mod symbols;
 pub mod views;
+pub mod zoom;

@@ -9,11 +9,11 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use clap::{CommandFactory, FromArgMatches};
+use clap::{CommandFactory, FromArgMatches, Parser};
 use measure::{
     args::{
         self, Arguments, CheckArguments, Command, ExecArguments, FiguresArguments, LinuxArguments,
-        RunArguments, TopArguments, TopCommand, TraceArguments,
+        RunArguments, TopArguments, TopCommand, TraceArguments, ZoomArguments,
     },
     bench,
     building::{build, guests, image, installed},
@@ -32,8 +32,8 @@ use measure::{
     },
     conformance,
     figures::read,
-    folder::record::End,
-    linux::{self, screen::Instructions},
+    folder::record::{Asked, End},
+    linux::{self, LinuxOptions, screen::Instructions},
     machine::{
         console, doctor,
         guest::UnknownGuest,
@@ -42,6 +42,7 @@ use measure::{
     options::RunOptions,
     report::Report,
     views::{counter_table, diff, dump, export, figures, html, json, table, top, trace},
+    zoom::{self, Repetition, Zoomed},
 };
 use tempfile::TempDir;
 
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
         Some(Command::Exec(exec)) if exec.bare => perform_bare(&exec, progress),
         Some(Command::Exec(exec)) => perform(&exec, progress),
         Some(Command::Check(check)) => compare(&check, &progress),
+        Some(Command::Zoom(zoom)) => look_again(&zoom, &progress),
         Some(Command::Report {
             dir,
             html: Some(file),
@@ -219,8 +221,87 @@ fn say(text: &str) -> Result<()> {
 }
 
 fn measure(arguments: &RunArguments, progress: &Progress) -> Result<u8> {
-    let outcome = run::run(&arguments.options(), progress)?;
+    let options = RunOptions {
+        asked: asked(),
+        ..arguments.options()
+    };
+    let outcome = run::run(&options, progress)?;
     finish(&outcome, arguments.json.as_deref(), progress)
+}
+
+/// The command line of this process, for the record of its run.
+fn asked() -> Option<Asked> {
+    let words: Option<Vec<String>> = std::env::args_os()
+        .skip(1)
+        .map(|word| word.into_string().ok())
+        .collect();
+    Some(Asked {
+        words: words?,
+        directory: std::env::current_dir().ok()?,
+    })
+}
+
+/// Performs a run again, in a window with finer samples.
+fn look_again(arguments: &ZoomArguments, progress: &Progress) -> Result<u8> {
+    let mut perform = |repetition| repeat(repetition, progress);
+    match zoom::zoom(&arguments.request(), progress, &mut perform)? {
+        Zoomed::Same(directory, window) => {
+            say(&table::text(&Report::read(&directory)?))?;
+            say(&zoom::text(&directory, &window))?;
+            Ok(0)
+        }
+        Zoomed::Other(directory, difference) => {
+            progress.note(&format!(
+                "error: the repeated run is not the first one: {difference} (what it left is in {})",
+                directory.join(zoom::REPEATED).display()
+            ));
+            Ok(REGRESSION)
+        }
+    }
+}
+
+/// Performs the run of a command line again.
+fn repeat(repetition: Repetition, progress: &Progress) -> Result<()> {
+    let Repetition {
+        asked,
+        rtc,
+        again,
+        out,
+    } = repetition;
+    let place = &asked.directory;
+    // Names of files are relative to it, and a program for Linux has a directory of the same name.
+    std::env::set_current_dir(place)
+        .with_context(|| format!("cannot enter {}, where the run was", place.display()))?;
+    let words = std::iter::once("measure").chain(asked.words.iter().map(String::as_str));
+    let arguments = Arguments::try_parse_from(words)
+        .with_context(|| format!("this version does not know `{}`", asked.words.join(" ")))?;
+    let options = |options: RunOptions| RunOptions {
+        rtc,
+        out: Some(out.clone()),
+        again: Some(again.clone()),
+        ..options
+    };
+    let linux = |prepared: LinuxOptions| {
+        let prepared = LinuxOptions {
+            run: options(prepared.run.clone()),
+            fresh: true,
+            ..prepared
+        };
+        linux::run(&prepared, progress, &mut std::io::sink()).map(drop)
+    };
+    match arguments.command {
+        None => run::run(&options(arguments.run.options()), progress).map(drop),
+        Some(Command::Run(run)) => run::run(&options(run.options()), progress).map(drop),
+        Some(Command::Linux(arguments)) => linux(arguments.options()?),
+        Some(Command::Exec(exec)) if exec.bare => {
+            run::run(&options(exec.bare_options()?), progress).map(drop)
+        }
+        Some(Command::Exec(exec)) => {
+            let base = exec.options(out.clone())?;
+            linux(exec.program().options(base, progress)?)
+        }
+        Some(_) => bail!("only a run by run, linux or exec can be performed again"),
+    }
 }
 
 fn interact(arguments: &RunArguments, progress: &Progress) -> Result<u8> {
@@ -229,7 +310,9 @@ fn interact(arguments: &RunArguments, progress: &Progress) -> Result<u8> {
 }
 
 fn boot(arguments: &LinuxArguments, progress: &Progress) -> Result<u8> {
-    let outcome = linux::run(&arguments.options()?, progress, &mut stdout())?;
+    let mut options = arguments.options()?;
+    options.run.asked = asked();
+    let outcome = linux::run(&options, progress, &mut stdout())?;
     if outcome.run.report.record.interval != 0 {
         say(&table::text(&outcome.run.report))?;
     }
@@ -266,7 +349,8 @@ fn perform(arguments: &ExecArguments, progress: Progress) -> Result<u8> {
     let progress = beside_a_program(arguments, progress);
     let (directory, _removed) = kept_or_removed(arguments.out.as_ref())?;
     let program = arguments.program();
-    let options = program.options(arguments.options(directory)?, &progress)?;
+    let mut options = program.options(arguments.options(directory)?, &progress)?;
+    options.run.asked = asked();
     let outcome = linux::run(&options, &progress, &mut stdout())?;
     let code = outcome.exit_code();
     if let Some(complaint) = outcome.complaint() {
@@ -282,6 +366,7 @@ fn perform_bare(arguments: &ExecArguments, progress: Progress) -> Result<u8> {
     let (directory, _removed) = kept_or_removed(arguments.out.as_ref())?;
     let options = RunOptions {
         out: Some(directory),
+        asked: asked(),
         ..arguments.bare_options()?
     };
     let person = Person {

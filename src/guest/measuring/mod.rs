@@ -8,3 +8,4 @@ pub mod schedule;
 pub mod stack;
 pub mod stack_copy;
 pub mod threads;
+pub mod window;

@@ -33,7 +33,7 @@ const FARTHEST: u64 = 1 << 44;
 /// Three terms of the time for which the comparator is set are rounded to clock units: the clock, the ticks
 /// ahead, and the slack. Together they are less than three units short and less than one too long. With this
 /// the comparator is never early, and late by less than a nanosecond, which is no tick.
-const ROUNDED_OFF: u64 = 3;
+pub(super) const ROUNDED_OFF: u64 = 3;
 
 /// The guest's sample-data blocks in guest storage, where every address is a claim.
 struct GuestBlocks<'a, H> {
@@ -83,7 +83,7 @@ impl<H: Hardware> SampleStorage for GuestBlocks<'_, H> {
 
 /// The state of the CPU for a sample, or for a limited one.
 #[inline]
-fn snapshot(cpu: &Vcpu, limited: bool) -> Snapshot {
+pub fn snapshot(cpu: &Vcpu, limited: bool) -> Snapshot {
     Snapshot {
         psw: cpu.psw,
         cr4: cpu.control[4],

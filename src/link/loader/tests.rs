@@ -129,6 +129,30 @@ fn each_kind_of_damage_has_its_name() {
         LoaderError::Clock(1, NO_ICOUNT)
     );
     assert_eq!(with(|b| b.name[0] = 0xFF), LoaderError::Name);
+    let mut block = LoaderBlock::new();
+    block.window = window(1, 2, 1000);
+    assert!(parsed(block).is_ok());
+    assert_eq!(
+        with(|b| b.window = window(2, 2, 1000)),
+        LoaderError::Window(2, 2)
+    );
+    assert_eq!(
+        with(|b| b.window = window(1, 2, 999)),
+        LoaderError::Interval(999)
+    );
+    let counts = |b: &mut LoaderBlock| {
+        b.window = window(1, 2, 1000);
+        b.flags = (b.flags.get() | flags::COUNT_TRAPS).into();
+    };
+    assert_eq!(with(counts), LoaderError::WindowInThisRun);
+}
+
+fn window(from: u64, to: u64, interval: u64) -> Window {
+    Window {
+        from: from.into(),
+        to: to.into(),
+        interval: interval.into(),
+    }
 }
 
 #[test]

@@ -72,6 +72,13 @@ pub fn sckc(value: u64) {
     unsafe { asm!(".insn s,0xb2060000,0({})", in(reg_addr) &raw const value, options(nostack)) };
 }
 
+/// SET CLOCK COMPARATOR, from the place that keeps its value.
+#[inline(always)]
+pub fn sckc_from(value: &u64) {
+    // SAFETY: fetches eight bytes that are borrowed.
+    unsafe { asm!(".insn s,0xb2060000,0({})", in(reg_addr) value, options(nostack, readonly)) };
+}
+
 /// STORE CLOCK COMPARATOR.
 pub fn stckc() -> u64 {
     let mut value = 0u64;

@@ -86,13 +86,45 @@ pub struct Lowcore {
     pub probe_registers: [u64; 16],
     /// General registers at the end of a probe, which are not used.
     pub probed_registers: [u64; 16],
-    reserved_8: [u8; 0xE00],
+    /// What the exits of a run with a window need.
+    pub window: WindowArea,
+    reserved_8: [u8; 0xE00 - size_of::<WindowArea>()],
     saved_floating_point: [u64; 16],
     reserved_9: [u8; 0x9C],
     saved_floating_point_control: u32,
     reserved_10: [u8; 0x20],
     saved_access: [u32; 16],
     reserved_11: [u8; 0xC80],
+}
+
+/// What the exits of a run with a window need: how they set the guest's clock back. See [`crate::machine::window`].
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct WindowArea {
+    /// The clock to which the guest's clock goes back, or from which the way back is counted.
+    pub began: u64,
+    /// The CPU timer as it was found.
+    pub timer: u64,
+    /// A CPU timer that does not interrupt meanwhile.
+    pub far: u64,
+    /// The clock at which the clock is set.
+    pub target: u64,
+    /// The clock shortly before.
+    pub now: u64,
+    /// What rounds clock units to instructions.
+    pub rounding: u64,
+    /// How far right a product is shifted that counts instructions.
+    pub shift: u64,
+    /// The CPU timer that is set.
+    pub new_timer: u64,
+    /// The clock that is set.
+    pub clock: u64,
+    /// The clock comparator that is set.
+    pub comparator: u64,
+    /// How many instructions fill up the rest.
+    pub after: u64,
+    /// Whether the interruption was only for the window.
+    pub is_ours: u64,
 }
 
 /// The layout agrees with the locations that the architecture assigns ([`assigned`]).
@@ -133,7 +165,7 @@ agree! {
 
 // Displacements without a base reach the first 4 KiB.
 const _: () = assert!(size_of::<Lowcore>() == 0x2000);
-const _: () = assert!(offset_of!(Lowcore, probed_registers) < 0x1000);
+const _: () = assert!(offset_of!(Lowcore, reserved_8) < 0x1000);
 
 /// A field that can be read.
 #[derive(Clone, Copy, Debug)]
@@ -196,6 +228,10 @@ fields! {
     pub MONITOR_CODE: u64 = monitor_code;
     /// The three words of an I/O interruption.
     pub IO_INTERRUPTION: [u32; 3] = io_interruption;
+    /// External old PSW.
+    pub EXTERNAL_OLD: Psw = external_old;
+    /// What the exits of a run with a window need.
+    pub WINDOW: WindowArea = window;
     /// Machine-check interruption code.
     pub MACHINE_CHECK_CODE: u64 = machine_check_code;
     /// Restart old PSW.
@@ -236,6 +272,11 @@ pub fn io_interruption() -> IoInterruption {
 #[inline(always)]
 pub fn set_exit_psw(psw: Psw) {
     EXIT_PSW.set(psw);
+}
+
+/// Sets what the exits of a run with a window need.
+pub fn set_window(window: WindowArea) {
+    WINDOW.set(window);
 }
 
 /// Notes what control register 0 holds.
@@ -286,6 +327,12 @@ impl Area {
             address: routine as usize as u64,
         };
         self.set(assigned::new_psw(class) as usize, psw);
+    }
+
+    /// Sets the CPU timer that stands far away while a run with a window sets the clock back.
+    pub fn prepare_window(self) {
+        let far = offset_of!(Lowcore, window) + offset_of!(WindowArea, far);
+        self.set(far, i64::MAX as u64);
     }
 
     /// Sets the `Cpu` that the trap entry stores into.

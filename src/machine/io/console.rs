@@ -123,6 +123,20 @@ pub fn send(channel: Channel, pieces: &[&[u8]]) {
     }
 }
 
+/// Sends bytes on a channel at once. To the path of a trap the collected output is as it was: its bytes are written now, and
+/// delimiters, which mean nothing, take their place and are written when the bytes would have been.
+pub fn send_aside(channel: Channel, pieces: &[&[u8]]) {
+    let mut output = OUTPUT.lock();
+    if !output.framed {
+        return;
+    }
+    let waiting = output.buffer.len();
+    output.flush();
+    output.frame(channel, pieces);
+    output.flush();
+    let _ = output.buffer.resize(waiting, frame::DELIMITER);
+}
+
 /// Sends bytes on a channel unless another CPU has the console; returns whether they were sent.
 pub fn try_send(channel: Channel, pieces: &[&[u8]]) -> bool {
     let Some(mut output) = OUTPUT.try_lock() else {

@@ -45,7 +45,7 @@ use crate::machine::state::integrity;
 use crate::machine::state::machine::{Cpu, CpuCell, Machine, sampling_limits};
 use crate::machine::state::operator::Operator;
 use crate::machine::state::stacks::Stacks;
-use crate::machine::{count, his, operator, trap, turn};
+use crate::machine::{count, his, operator, trap, turn, window};
 use crate::msa;
 use crate::per::Format;
 use core::slice;
@@ -224,6 +224,7 @@ pub(super) fn start(
             machine,
             stacks: None,
             tally: None,
+            window: None,
         };
         if exact && number < cpus {
             // An accepted block has a valid geometry.
@@ -252,6 +253,17 @@ pub(super) fn start(
             };
             // SAFETY: the cell was filled above, and no other CPU runs yet.
             count::begin(area, unsafe { &mut *cell.get() });
+        }
+    }
+    if block.window.is_wanted() && exact {
+        for (number, cell) in machine.cpus.iter().enumerate().take(cpus) {
+            let area = if number == 0 {
+                Area::OWN
+            } else {
+                Area::at(prefixes[number])
+            };
+            // SAFETY: as above.
+            window::begin(area, unsafe { &mut *cell.get() }, &block.window);
         }
     }
     heap::seal();

@@ -20,6 +20,7 @@ use crate::machine::state::his::Service;
 use crate::machine::state::integrity::Sums;
 use crate::machine::state::operator::Operator;
 use crate::machine::state::stacks::Stacks;
+use crate::machine::state::window::Looked;
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 extern crate alloc;
@@ -106,6 +107,8 @@ pub struct Cpu {
     pub stacks: Option<Box<Stacks>>,
     /// Its traps by cause, in a run that counts them.
     pub tally: Option<Box<Tally>>,
+    /// Its window, in a run that is looked at again.
+    pub window: Option<Box<Looked>>,
 }
 
 impl Cpu {

@@ -7,3 +7,4 @@ pub mod integrity;
 pub mod machine;
 pub mod operator;
 pub mod stacks;
+pub mod window;

@@ -57,6 +57,11 @@ pub fn copies_name(cpu: u16) -> String {
     format!("copies-cpu{cpu}.bin")
 }
 
+/// Name of the file with the samples of one CPU's window, as they came.
+pub fn window_name(cpu: u16) -> String {
+    format!("window-cpu{cpu}.bin")
+}
+
 /// The CPUs that have a file of blocks in this directory, in ascending order.
 pub fn sdb_cpus(directory: &Path) -> io::Result<Vec<u16>> {
     let mut cpus: Vec<u16> = Vec::new();

@@ -4,6 +4,7 @@
 //! has ended. So a directory always says what it holds, however the run ended.
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -48,6 +49,24 @@ pub struct RunRecord {
     pub qemu: String,
     /// Its arguments.
     pub arguments: Vec<String>,
+    /// What the person asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
+    /// The identities of what decides an exact run beside the options.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, String>,
+    /// With what the guest's first process signs. The run is over when anybody reads this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<String>,
+    /// When the guest began: TOD clock, bits 0-63, if the run chose it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub begin: u64,
+    /// When the guest ended, by the same clock.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ended: u64,
+    /// The part of another run that this one shows more closely.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<WindowRecord>,
     /// What the machine said when it was up.
     pub started: Option<StartedRecord>,
     /// How far the guest had come when the machine last said so.
@@ -74,6 +93,38 @@ pub struct RunRecord {
     pub tracing: TracingRecord,
     /// What went over the link.
     pub link: LinkRecord,
+}
+
+/// The words of the command line that began a run, and where it was.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// The command and its options.
+    pub words: Vec<String>,
+    /// The directory to which the names of files refer.
+    pub directory: PathBuf,
+}
+
+/// A part of a run that was looked at again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowRecord {
+    /// The folder of the first run.
+    pub of: PathBuf,
+    /// When the window begins: TOD clock, bits 0-63.
+    pub from: u64,
+    /// When it ends.
+    pub to: u64,
+    /// The sampling interval of the first run.
+    pub first_interval: u64,
+    /// Samples of the first run that were found again.
+    pub checked_samples: u64,
+    /// Samples that were due and not taken, because the next one was due, too.
+    pub missed: u64,
+}
+
+// The signature is that of `skip_serializing_if`.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// What arrived and was not kept, because there was a limit.
@@ -506,6 +557,12 @@ pub(crate) mod tests {
             rtc: "now".to_owned(),
             qemu: "QEMU".to_owned(),
             arguments: Vec::new(),
+            asked: None,
+            parts: BTreeMap::new(),
+            nonce: None,
+            begin: 0,
+            ended: 0,
+            window: None,
             started: None,
             progress: None,
             end: End::Running,

@@ -270,7 +270,11 @@ pub fn prepare(options: &LinuxOptions, progress: &Progress) -> Result<Prepared> 
     let mut work = None;
     let mut nonce = None;
     if has_work {
-        let sign = Nonce::new()?;
+        let first = options.run.again.as_ref();
+        let sign = match first.and_then(|again| again.nonce.clone()) {
+            Some(nonce) => nonce,
+            None => Nonce::new()?,
+        };
         let mut new = if wants_shell {
             Work::shell(terminal::size(), options.verbose)
         } else {

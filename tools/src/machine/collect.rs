@@ -18,7 +18,7 @@ use link::{
     frame::{Channel, Frame},
     stack,
     state::State,
-    trace,
+    trace, window,
 };
 use thiserror::Error;
 
@@ -34,7 +34,7 @@ use crate::{
             End, GuestEnd, LoopRecord, ProgressRecord, RunRecord, StartedRecord, TotalsRecord,
             TracedRecord, TrapsRecord,
         },
-        sdb_name, stacks_name,
+        sdb_name, stacks_name, window_name,
     },
     machine::{
         failure::ImageSymbols,
@@ -154,6 +154,8 @@ pub struct Collector<'t> {
     blocks: BTreeMap<u16, (Output, u32)>,
     /// Call stacks of each CPU, and the number of its next payload.
     stacks: BTreeMap<u16, (Output, u32)>,
+    /// The same of its window.
+    windows: BTreeMap<u16, (Output, u32)>,
     /// The same of copies of stacks.
     copies: BTreeMap<u16, (Output, u32)>,
     his: HisFiles,
@@ -212,6 +214,7 @@ impl<'t> Collector<'t> {
             log_reader,
             blocks: BTreeMap::new(),
             stacks: BTreeMap::new(),
+            windows: BTreeMap::new(),
             copies: BTreeMap::new(),
             recorded: Instant::now(),
             boot_tail: Vec::new(),
@@ -346,6 +349,7 @@ impl<'t> Collector<'t> {
             Channel::Service => Ok(Noted::Service(payload.to_vec())),
             Channel::Trace => self.events(payload),
             Channel::Stacks => self.stacks(payload),
+            Channel::Window => self.window(payload),
             Channel::StackCopies => self.copies(payload),
             Channel::Counters => {
                 match parse_counters(payload) {
@@ -457,6 +461,26 @@ impl<'t> Collector<'t> {
         Ok(Noted::Data)
     }
 
+    fn window(&mut self, payload: &[u8]) -> Result<Noted, WriteError> {
+        let Some((head, _)) = window::parse(payload) else {
+            self.record.link.bad_payloads += 1;
+            return Ok(Noted::Data);
+        };
+        let (cpu, sequence) = (head.cpu.get(), head.sequence.get());
+        if !self.windows.contains_key(&cpu) {
+            let output = Output::create(&self.directory, &window_name(cpu))?;
+            self.windows.insert(cpu, (output, 0));
+        }
+        if let Some((output, expected)) = self.windows.get_mut(&cpu)
+            && sequence >= *expected
+        {
+            self.record.link.blocks_missing += u64::from(sequence - *expected);
+            *expected = sequence.wrapping_add(1);
+            output.write(payload)?;
+        }
+        Ok(Noted::Data)
+    }
+
     fn stacks(&mut self, payload: &[u8]) -> Result<Noted, WriteError> {
         let Ok((head, stacks)) = stack::parse(payload) else {
             self.record.link.bad_payloads += 1;
@@ -533,6 +557,7 @@ impl<'t> Collector<'t> {
             }
             Ok(State::GuestEnded(ended)) => {
                 record.end = End::Guest(GuestEnd::from(ended));
+                record.ended = ended.tod.get();
                 Noted::GuestEnded
             }
             Ok(State::Failure(failure)) => {

@@ -4,6 +4,7 @@
 //! run.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -11,6 +12,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use link::{loader::LoaderBlock, service::Request, state::Mode};
+use sha2::{Digest, Sha256};
 
 use crate::{
     building::build,
@@ -39,6 +41,7 @@ use crate::{
         snapshot::{self, Continued, Starting},
         stage::{self, Staging},
     },
+    numbers::hexadecimal,
     numbers::quantities::{GUEST_STORAGE_LIMIT, Rtc, Sampling, Storage},
     options::{RunOptions, judgement::Judgement},
     report::Report,
@@ -164,8 +167,46 @@ pub fn run_claimed<'a>(
     claimed: Option<Claimed>,
 ) -> Result<RunOutcome> {
     let (profilers, staged) = Profilers::new(profilers)?;
+    let options = &dated(options);
     let prepared = Prepared::staged(guest, options, &staged, progress)?;
     prepared.conduct(qemu, None, progress, person, profilers, claimed)
+}
+
+/// An exact run that does not choose a date begins at the next second of this computer's clock, and its record has that
+/// date, so that it can be repeated.
+fn dated(options: &RunOptions) -> RunOptions {
+    let mut options = options.clone();
+    if options.mode == Mode::Exact && options.rtc == Rtc::Now {
+        options.rtc = Rtc::this_second();
+    }
+    options
+}
+
+/// The identities of what decides an exact run beside its options.
+///
+/// A guest that goes on from a snapshot has its first file system from there. With a date it does the same as one that
+/// boots, but what it was loaded with is not here.
+fn parts(qemu: &Qemu, guest: &Guest, image: &[u8], is_continued: bool) -> BTreeMap<String, String> {
+    let digest = |bytes: &[u8]| hexadecimal(&Sha256::digest(bytes));
+    let length = fs::metadata(&qemu.path).map_or(0, |data| data.len());
+    let mut parts = BTreeMap::from([
+        ("the image of the machine".to_owned(), digest(image)),
+        ("QEMU".to_owned(), format!("{qemu}, {length} bytes")),
+    ]);
+    if guest.is_linux
+        && let Ok(kernel) = fs::read(&guest.file)
+    {
+        parts.insert("the kernel".to_owned(), digest(&kernel));
+    }
+    for piece in guest.pieces.iter().filter(|_| !is_continued) {
+        let name = match (guest.is_linux, piece.destination) {
+            (true, 0) => "the kernel as it is loaded, with its parameters".to_owned(),
+            (true, _) => "the first file system, with the command and its files".to_owned(),
+            (false, at) => format!("what the guest has at {at:X}"),
+        };
+        parts.insert(name, digest(&piece.bytes));
+    }
+    parts
 }
 
 /// As [`run_guest`], from a snapshot of the guest. The options are those that it was made with; of the guest nothing is
@@ -347,6 +388,13 @@ impl<'a> Prepared<'a> {
         let kept = storage.as_deref().map(KeptStorage::Continued);
         let setup = self.setup(qemu, monitor.as_ref(), kept);
         let arguments = setup.arguments();
+        let parts = match options.mode {
+            Mode::Exact => parts(qemu, guest, &self.elf, continued.is_some()),
+            Mode::Interactive | Mode::RealTime => BTreeMap::new(),
+        };
+        if let Some(again) = &options.again {
+            again.check(&parts)?;
+        }
         let claimed = claimed.map_or_else(|| claim(options, guest), Ok)?;
         let directory = &claimed.path;
         let record = RunRecord {
@@ -363,6 +411,12 @@ impl<'a> Prepared<'a> {
             rtc: options.rtc.to_string(),
             qemu: qemu.to_string(),
             arguments: arguments.clone(),
+            asked: options.asked.clone(),
+            parts,
+            nonce: guest.nonce.as_ref().map(|nonce| nonce.text().to_owned()),
+            begin: options.rtc.seconds().map_or(0, stage::begin),
+            ended: 0,
+            window: None,
             started: None,
             progress: None,
             end: End::Running,

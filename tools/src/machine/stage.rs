@@ -106,8 +106,10 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
     if let Some(geometry) = &options.exact_caches {
         block.set_geometry(geometry);
     }
+    if let Some(again) = &options.again {
+        block.window = again.window;
+    }
     block.slice = options.slice.into();
-    let begin = |seconds| UNIX_EPOCH + seconds * 1_000_000 * UNITS_PER_MICROSECOND;
     block.begin = options.rtc.seconds().map_or(0, begin).into();
     let later = options.when_waiting.iter();
     let later = later.map(|command| format!("{WHEN_WAITING}{command}"));
@@ -174,6 +176,11 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
     LoaderBlock::parse(bytes)
         .with_context(|| format!("the guest {} cannot be loaded", guest.file.display()))?;
     Ok(Plan { block, staged })
+}
+
+/// The TOD clock, bits 0-63, at so many seconds from 1970.
+pub const fn begin(seconds: u64) -> u64 {
+    UNIX_EPOCH + seconds * 1_000_000 * UNITS_PER_MICROSECOND
 }
 
 /// The staged bytes as files that QEMU can load. They are deleted when this is dropped.

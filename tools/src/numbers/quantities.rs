@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr, time::Duration};
 
-use jiff::{civil::DateTime, tz::TimeZone};
+use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use link::{
     copies::{DEFAULT_COPY, LONGEST_COPY},
     loader::{DEFAULT_INTERVAL, LONGEST_INTERVAL, SHORTEST_INTERVAL},
@@ -245,6 +245,16 @@ impl Rtc {
         let Self::At(date) = self else { return None };
         let date = date.to_zoned(TimeZone::UTC).ok()?;
         date.timestamp().as_second().try_into().ok()
+    }
+
+    /// The present second of this computer's clock, or `Now` if the machine's clock cannot show it.
+    #[must_use]
+    pub fn this_second() -> Self {
+        let now = Timestamp::now().to_zoned(TimeZone::UTC).datetime();
+        now.strftime("%Y-%m-%dT%H:%M:%S")
+            .to_string()
+            .parse()
+            .unwrap_or(Self::Now)
     }
 
     /// The date of QEMU's clock at the machine's IPL, from which the guest can still start at this date. The IPL takes

@@ -15,9 +15,11 @@ use {
 use crate::{
     computer::person::Input,
     events::command::begins_trace,
+    folder::record::Asked,
     numbers::quantities::{DEFAULT_STORAGE, Kept, Rtc, Sampling, Storage},
 };
 
+pub mod again;
 pub mod configuration;
 pub mod counter_choice;
 pub mod devices;
@@ -27,6 +29,7 @@ pub mod execution_log;
 pub mod judgement;
 pub mod qemu_arguments;
 
+use again::Again;
 use configuration::{Configuration, Secure};
 use counter_choice::CounterChoice;
 use devices::Devices;
@@ -114,6 +117,10 @@ pub struct RunOptions {
     pub count_traps: bool,
     /// What decides beside the guest's end whether it succeeded.
     pub judgement: Judgement,
+    /// What the person asked for, which is recorded so that the run can be repeated.
+    pub asked: Option<Asked>,
+    /// The run that this one repeats, and the window in it.
+    pub again: Option<Again>,
 }
 
 /// The program-event recording of a run.
@@ -173,6 +180,8 @@ impl RunOptions {
             execution_log: None,
             count_traps: false,
             judgement: Judgement::default(),
+            asked: None,
+            again: None,
         }
     }
 

@@ -144,6 +144,12 @@ impl Folder {
             rtc: "now".to_owned(),
             qemu: "none".to_owned(),
             arguments: Vec::new(),
+            asked: None,
+            parts: BTreeMap::new(),
+            nonce: None,
+            begin: 0,
+            ended: 0,
+            window: None,
             started: Some(StartedRecord {
                 mode: "exact".to_owned(),
                 cpus: self.cpus,

@@ -1,0 +1,258 @@
+//! The same run, looked at again: finer samples in a window of it.
+//!
+//! An exact run can be repeated bit for bit, so it is performed again from its recorded options. In the window the
+//! machine takes finer samples, which cost the guest no time. That it is the same run is not assumed: every sample of the
+//! first run must come again ([`same`]), and everything else that the first run left.
+//!
+//! - [`span`]: the window, from times or from a routine. [`refusals`]: what cannot be looked at again.
+//! - [`compose`]: the folder with the finer samples.
+
+pub mod compose;
+pub mod refusals;
+pub mod same;
+pub mod span;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use link::loader::{SHORTEST_INTERVAL, Window};
+
+use crate::{
+    computer::progress::Progress,
+    folder::record::{Asked, RunRecord, WindowRecord},
+    numbers::{grouped, quantities::Rtc},
+    options::again::Again,
+    symbols::signed::Nonce,
+};
+
+use same::Difference;
+use span::{Moment, Span};
+
+/// What is to be looked at.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The folder of the first run.
+    pub directory: PathBuf,
+    /// From when to when, by the time since the guest began.
+    pub times: Option<(Moment, Moment)>,
+    /// The routine whose samples decide the window.
+    pub around: Option<String>,
+    /// Cycles from one sample to the next.
+    pub interval: u64,
+    /// Where the finer samples go; beside the first run otherwise.
+    pub out: Option<PathBuf>,
+}
+
+/// How the run is to be performed again.
+#[derive(Clone, Debug)]
+pub struct Repetition {
+    /// The command line of the first run.
+    pub asked: Asked,
+    /// When it began.
+    pub rtc: Rtc,
+    /// The window, and what must be as it was.
+    pub again: Again,
+    /// Where the repeated run goes.
+    pub out: PathBuf,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Zoomed {
+    /// It was the same run: where the finer samples are, and the window.
+    Same(PathBuf, WindowRecord),
+    /// It was another one. What it left is in the folder.
+    Other(PathBuf, Difference),
+}
+
+/// The shortest interval of a window.
+pub const SHORTEST: u64 = SHORTEST_INTERVAL;
+
+/// Name of the folder, in that of the window, with the repeated run.
+pub const REPEATED: &str = "repeated";
+
+/// Looks at a run again; `perform` performs it.
+///
+/// # Errors
+/// The run cannot be repeated, the window is not in it, or it could not be performed.
+pub fn zoom(
+    request: &Request,
+    progress: &Progress,
+    perform: &mut dyn FnMut(Repetition) -> Result<()>,
+) -> Result<Zoomed> {
+    let first = &fs::canonicalize(&request.directory)
+        .with_context(|| format!("cannot find the run {}", request.directory.display()))?;
+    let record = RunRecord::read(first)?;
+    let asked = refusals::check(&record, first)?;
+    check_interval(request.interval, record.interval)?;
+    let span = match (&request.times, &request.around) {
+        (None, Some(symbol)) => span::around(first, &record, symbol)?,
+        (times, _) => Span::of_times(*times, &record)?,
+    };
+    let out = out(request)?;
+    let repeated = out.join(REPEATED);
+    let nonce = record.nonce.as_deref().map(Nonce::known).transpose()?;
+    let window = Window {
+        from: span.from.into(),
+        to: span.to.into(),
+        interval: request.interval.into(),
+    };
+    progress.note(&format!(
+        "the window is {} long and begins {} after the guest",
+        Moment(span.to - span.from),
+        Moment(span.from - record.begin)
+    ));
+    let performed = perform(Repetition {
+        asked,
+        rtc: record.rtc.parse().map_err(anyhow::Error::msg)?,
+        again: Again {
+            window,
+            parts: record.parts.clone(),
+            nonce,
+        },
+        out: repeated.clone(),
+    });
+    if !repeated.join(crate::folder::RECORD).exists() {
+        // Nothing was begun.
+        let _ = fs::remove_dir(&repeated);
+        let _ = fs::remove_dir(&out);
+        performed?;
+        bail!("the run was not performed again");
+    }
+    // A guest that failed in the first run fails again.
+    if let Err(error) = performed
+        && RunRecord::read(&repeated)?.end != record.end
+    {
+        return Err(error);
+    }
+    let checked = match same::compare(first, &repeated)? {
+        Ok(checked) => checked,
+        Err(difference) => return Ok(Zoomed::Other(out, difference)),
+    };
+    let shown = WindowRecord {
+        of: first.clone(),
+        from: span.from,
+        to: span.to,
+        first_interval: record.interval,
+        checked_samples: checked,
+        missed: 0,
+    };
+    let shown = compose::compose(&out, &repeated, request.interval, shown)?;
+    Ok(Zoomed::Same(out, shown))
+}
+
+/// What was looked at, in words.
+#[must_use]
+pub fn text(directory: &Path, window: &WindowRecord) -> String {
+    let mut text = format!(
+        "\nThe repeated run was the first one: {} samples, the counters and the console are the same\n\
+         The finer samples of {} are in {}; {} has the repeated run\n",
+        grouped(window.checked_samples),
+        Moment(window.to - window.from),
+        directory.display(),
+        directory.join(REPEATED).display()
+    );
+    if window.missed != 0 {
+        text.push_str(&format!(
+            "{} samples were missed, because the next one was due, too\n",
+            grouped(window.missed)
+        ));
+    }
+    text
+}
+
+/// An interval that the machine has, and that shows more than the first run.
+fn check_interval(interval: u64, first: u64) -> Result<()> {
+    if interval < SHORTEST {
+        bail!(
+            "an interval of {} cycles is too short; choose {} or more",
+            grouped(interval),
+            grouped(SHORTEST)
+        );
+    }
+    if first != 0 && interval >= first {
+        bail!(
+            "an interval of {} cycles shows no more than that of the first run, {}; choose a shorter one",
+            grouped(interval),
+            grouped(first)
+        );
+    }
+    Ok(())
+}
+
+/// The new folder: the chosen one, which must be new or empty, or the first of `DIR-zoom-1`, `-2`, … that is free.
+fn out(request: &Request) -> Result<PathBuf> {
+    if let Some(chosen) = &request.out {
+        let is_taken = fs::read_dir(chosen).is_ok_and(|mut entries| entries.next().is_some());
+        if is_taken || chosen.is_file() {
+            bail!(
+                "{} is not empty; choose a new folder with --out",
+                chosen.display()
+            );
+        }
+        return made(chosen);
+    }
+    let first = fs::canonicalize(&request.directory)
+        .with_context(|| format!("cannot find {}", request.directory.display()))?;
+    let name = first.file_name().unwrap_or_default().to_string_lossy();
+    let free = (1..=9999)
+        .map(|number| first.with_file_name(format!("{name}-zoom-{number}")))
+        .find(|path| !path.exists())
+        .context("every name for a new folder is taken; choose one with --out")?;
+    made(&free)
+}
+
+fn made(path: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(path).with_context(|| {
+        format!(
+            "cannot create {}; choose another folder with --out",
+            path.display()
+        )
+    })?;
+    Ok(fs::canonicalize(path)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_is_not_shorter_than_the_machine_has_and_shorter_than_that_of_the_first_run() {
+        let refusal =
+            |interval, first| check_interval(interval, first).map_err(|error| error.to_string());
+        assert_eq!(refusal(1000, 1_000_000), Ok(()));
+        assert_eq!(refusal(1000, 0), Ok(()));
+        assert!(
+            refusal(999, 0)
+                .unwrap_err()
+                .contains("choose 1,000 or more")
+        );
+        assert!(
+            refusal(5000, 5000)
+                .unwrap_err()
+                .contains("choose a shorter")
+        );
+    }
+
+    #[test]
+    fn a_folder_that_holds_something_is_not_taken() {
+        let place = tempfile::tempdir().unwrap();
+        let first = place.path().join("run");
+        fs::create_dir_all(first.join("x")).unwrap();
+        let mut request = Request {
+            directory: first.clone(),
+            times: None,
+            around: None,
+            interval: 1000,
+            out: Some(first),
+        };
+        assert!(out(&request).unwrap_err().to_string().contains("--out"));
+        request.out = None;
+        let found = [out(&request).unwrap(), out(&request).unwrap()];
+        let names = found.map(|path| path.file_name().unwrap().to_owned());
+        assert_eq!(names, ["run-zoom-1", "run-zoom-2"]);
+    }
+}
