@@ -304,10 +304,12 @@ pub fn admit_window(area: Area) {
 
 /// The traps of this CPU are again as in a run without a window.
 pub fn admit_plain() {
-    Area::OWN.set_new_psw(Class::External, trap_external);
-    Area::OWN.set_new_psw(Class::SupervisorCall, trap_supervisor_call);
-    Area::OWN.set_new_psw(Class::Program, trap_program);
-    Area::OWN.set_new_psw(Class::InputOutput, trap_io);
+    wait::closed(|| {
+        Area::OWN.set_new_psw(Class::External, trap_external);
+        Area::OWN.set_new_psw(Class::SupervisorCall, trap_supervisor_call);
+        Area::OWN.set_new_psw(Class::Program, trap_program);
+        Area::OWN.set_new_psw(Class::InputOutput, trap_io);
+    });
 }
 
 /// Makes the two classes that end a probe enter the guest's trap entry again.

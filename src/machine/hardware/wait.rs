@@ -178,7 +178,7 @@ pub fn for_external_after(next: u16, at: &AtomicU64) -> Waited {
 
 /// Works without low-address protection, which covers the new PSWs and which the guest's setting applies to the machine
 /// too, and without service signals.
-fn closed<T>(work: impl FnOnce() -> T) -> T {
+pub fn closed<T>(work: impl FnOnce() -> T) -> T {
     let real = loaded_cr0();
     let closed = CR0_LOW_ADDRESS_PROTECTION | CR0_SERVICE_SIGNAL;
     if real & closed != 0 {
