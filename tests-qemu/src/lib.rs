@@ -1,6 +1,7 @@
 //! The harness: guests are IPLed exactly as `cargo measure` does it.
 //!
 //! - [`ipl`]: one guest, above the machine or on bare QEMU, in a directory of its own.
+//! - [`chance`]: whether samples differ by chance alone.
 //! - [`command`]: the host command as a person starts it.
 //! - [`panics`]: the panics that the traps of the image reach.
 //! - [`survivors`]: small changes of the source that no test notices.
@@ -9,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod chance;
 pub mod command;
 pub mod ipl;
 pub mod panics;

@@ -28,3 +28,4 @@ mod stacks;
 mod started;
 mod stat;
 mod suite;
+mod zoom;

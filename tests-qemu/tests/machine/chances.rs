@@ -1,7 +1,10 @@
 //! An instruction's chance to be sampled is its share of the cycles, whether the hardware or the machine performs it.
 
 use measure::{numbers::quantities::Sampling, options::RunOptions};
-use tests_qemu::ipl;
+use tests_qemu::{
+    chance::{critical, even},
+    ipl,
+};
 
 /// Primes, so that they have no factor in common with the length of a loop.
 const INTERVALS: [u64; 5] = [1009, 1511, 2003, 3001, 4999];
@@ -41,22 +44,6 @@ impl Loop {
     }
 }
 
-/// Pearson's statistic against the same chance for all.
-fn chi_square(samples: &[u64]) -> f64 {
-    let expected = samples.iter().sum::<u64>() as f64 / samples.len() as f64;
-    assert!(expected > 5.0, "too few samples: {samples:?}");
-    let deviation = |&samples: &u64| (samples as f64 - expected).powi(2) / expected;
-    samples.iter().map(deviation).sum()
-}
-
-/// What chance exceeds once in a thousand times, by the approximation of Wilson and Hilferty.
-fn critical(degrees_of_freedom: usize) -> f64 {
-    const NORMAL: f64 = 3.0902;
-    let k = degrees_of_freedom as f64;
-    let variance = 2.0 / (9.0 * k);
-    k * (1.0 - variance + NORMAL * variance.sqrt()).powi(3)
-}
-
 #[test]
 fn samples_are_spread_evenly_over_loops_with_a_trapped_instruction() {
     for interval in INTERVALS {
@@ -73,20 +60,12 @@ fn samples_are_spread_evenly_over_loops_with_a_trapped_instruction() {
         assert_eq!(loops.len(), 10, "{}", outcome.console);
         for of in loops {
             let samples = of.samples(&addresses);
-            let (found, limit) = (chi_square(&samples), critical(samples.len() - 1));
+            let (found, limit) = (even(&samples), critical(samples.len() - 1));
             assert!(
                 found < limit,
                 "{found:.1} is above {limit:.1} with number {} trapped, a sample every {interval} cycles: {samples:?}",
                 of.trapped
             );
         }
-    }
-}
-
-#[test]
-fn the_critical_values_are_those_of_the_tables() {
-    for (degrees_of_freedom, value) in [(10, 29.588), (50, 86.661), (100, 149.449)] {
-        let found = critical(degrees_of_freedom);
-        assert!((found / value - 1.0).abs() < 0.01, "{found} {value}");
     }
 }

@@ -30,3 +30,4 @@ mod tracing;
 mod translations;
 mod virtio;
 mod work_units;
+mod zoom;

@@ -1,0 +1,100 @@
+//! A part of a run of Linux, looked at again.
+
+use std::collections::BTreeMap;
+
+use measure::{folder::record::RunRecord, profile::Profile};
+use tempfile::TempDir;
+use tests_qemu::{
+    chance::Distance,
+    command::{self, Finished},
+};
+
+use crate::guest::{NO_CIPHER_TESTS, boot};
+
+/// Works in the kernel and in programs, on both CPUs.
+const WORK: &str =
+    "for i in 1 2 3 4 5 6; do (ls -lR /bin /etc /proc/sys | sort | md5sum) & done; wait";
+
+fn zoom(directory: &TempDir, arguments: &[&str]) -> Finished {
+    let mut command = command::measure(&[&["zoom", "run"], arguments].concat()).unwrap();
+    command.current_dir(directory.path());
+    command::finish(command).unwrap()
+}
+
+/// Samples by routine, of those between two times. The routines of a program without symbols are one.
+fn by_routine(profile: &Profile, from: u64, to: u64) -> BTreeMap<String, u64> {
+    let mut found = BTreeMap::new();
+    for sample in profile.samples() {
+        let sample = sample.unwrap();
+        if (from..to).contains(&sample.tod) {
+            let line = profile.names.line(&sample.entry);
+            *found.entry(line.symbol.into_owned()).or_insert(0) += 1;
+        }
+    }
+    found
+}
+
+#[test]
+fn a_run_of_two_cpus_is_the_same_when_ten_milliseconds_are_looked_at_again() {
+    let directory = TempDir::new().unwrap();
+    let line = ["--cpus", "2", "--interval", "20000"];
+    let append = ["--append", NO_CIPHER_TESTS, "--", WORK];
+    let finished = boot(directory.path(), &[line, append].concat());
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let run = directory.path().join("run");
+    let record = RunRecord::read(&run).unwrap();
+    // A while before the end, when the programs work.
+    let length = (record.ended - record.begin) / 4096 / 1000;
+    let from = length - 60;
+    let times = [format!("{from}ms"), format!("{}ms", from + 10)];
+    let finished = zoom(&directory, &["--from", &times[0], "--to", &times[1]]);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(
+        finished
+            .output
+            .contains("The repeated run was the first one")
+    );
+
+    let finer = Profile::open(&directory.path().join("run-zoom-1")).unwrap();
+    let coarse = Profile::open(&run).unwrap();
+    let window = finer
+        .record
+        .as_ref()
+        .and_then(|record| record.window.clone())
+        .unwrap();
+    let found = by_routine(&finer, 0, u64::MAX);
+    let then = by_routine(&coarse, window.from, window.to);
+    let [taken, of] = [&found, &then].map(|samples| samples.values().sum::<u64>());
+    let distance = Distance::between(&found, &then);
+    println!("{taken} samples for {of}: {distance:?}");
+    assert!(taken > 10 * of && of > 100, "{taken} {of}");
+    assert!(distance.is_chance(), "{distance:?} {found:?} {then:?}");
+    // What the guest did before is something else.
+    let before = by_routine(&coarse, 0, window.from);
+    let other = Distance::between(&found, &before);
+    println!("before: {other:?}");
+    assert!(!other.is_chance(), "{other:?}");
+}
+
+#[test]
+fn a_run_that_went_on_from_a_kept_system_is_looked_at_again_if_it_has_a_date() {
+    let directory = TempDir::new().unwrap();
+    let finished = boot(directory.path(), &["--", "ls -lR /proc/sys | md5sum"]);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let record = RunRecord::read(&directory.path().join("run")).unwrap();
+    let length = (record.ended - record.begin) / 4096 / 1000;
+    let times = [format!("{}ms", length - 5), format!("{}ms", length - 1)];
+    let finished = zoom(&directory, &["--from", &times[0], "--to", &times[1]]);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let finished = zoom(&directory, &["--from", "9ms", "--to", "8ms"]);
+    finished.assert_fails(2, &["--from before --to"]);
+
+    let line = ["linux", "--out", "dateless", "--", "true"];
+    let mut command = command::measure(&line).unwrap();
+    command.current_dir(directory.path());
+    assert_eq!(command::finish(command).unwrap().code, Some(0));
+    let mut command = command::measure(&["zoom", "dateless"]).unwrap();
+    command.current_dir(directory.path());
+    let finished = command::finish(command).unwrap();
+    finished.assert_fails(2, &["has no date", "--rtc"]);
+}

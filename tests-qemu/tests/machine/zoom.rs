@@ -1,0 +1,262 @@
+//! A run that is looked at again is the same run, whatever its guest does, and its finer samples are of the same thing.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use anyhow::Result;
+use measure::{
+    computer::progress::Progress,
+    folder::record::{Asked, RunRecord, WindowRecord},
+    machine::run,
+    numbers::quantities::Sampling,
+    options::RunOptions,
+    profile::Profile,
+    zoom::{self, Request, Zoomed, span::Moment},
+};
+use tempfile::TempDir;
+use tests_qemu::{chance::Distance, ipl};
+
+/// A first run, in a folder that is gone afterwards.
+struct First {
+    place: TempDir,
+    options: RunOptions,
+}
+
+impl First {
+    fn new(options: &RunOptions) -> Self {
+        let place = TempDir::new().unwrap();
+        let options = RunOptions {
+            out: Some(place.path().join("run")),
+            asked: Some(Asked::default()),
+            ..options.clone()
+        };
+        run::run(&options, &Progress::Silent).unwrap();
+        Self { place, options }
+    }
+
+    fn of(guest: &str, interval: u64) -> Self {
+        Self::new(&RunOptions {
+            sampling: Sampling::Every(interval),
+            ..ipl::options(guest)
+        })
+    }
+
+    fn folder(&self) -> std::path::PathBuf {
+        self.place.path().join("run")
+    }
+
+    fn request(&self, times: Option<(&str, &str)>) -> Request {
+        let moment = |text: &str| text.parse::<Moment>().unwrap();
+        Request {
+            directory: self.folder(),
+            times: times.map(|(from, to)| (moment(from), moment(to))),
+            around: None,
+            interval: zoom::SHORTEST,
+            out: None,
+        }
+    }
+
+    fn zoom(&self, request: &Request) -> Result<Zoomed> {
+        self.zoom_with(request, &self.options)
+    }
+
+    fn zoom_with(&self, request: &Request, options: &RunOptions) -> Result<Zoomed> {
+        zoom::zoom(request, &Progress::Silent, &mut |repetition| {
+            let again = RunOptions {
+                rtc: repetition.rtc,
+                out: Some(repetition.out),
+                again: Some(repetition.again),
+                ..options.clone()
+            };
+            run::run(&again, &Progress::Silent).map(drop)
+        })
+    }
+
+    fn refusal(&self, request: &Request) -> String {
+        format!("{:#}", self.zoom(request).unwrap_err())
+    }
+
+    fn same(&self, times: Option<(&str, &str)>) -> (Profile, WindowRecord) {
+        match self.zoom(&self.request(times)) {
+            Ok(Zoomed::Same(folder, window)) => (Profile::open(&folder).unwrap(), window),
+            Ok(Zoomed::Other(_, difference)) => panic!("{}: {difference}", self.options.guest),
+            Err(error) => panic!("{}: {error:#}", self.options.guest),
+        }
+    }
+}
+
+/// Samples by routine, of those that were taken between two times.
+fn by_routine(profile: &Profile, from: u64, to: u64) -> BTreeMap<String, u64> {
+    let mut found = BTreeMap::new();
+    for sample in profile.samples() {
+        let sample = sample.unwrap();
+        if (from..to).contains(&sample.tod) {
+            let line = profile.names.line(&sample.entry);
+            *found.entry(line.symbol.into_owned()).or_insert(0) += 1;
+        }
+    }
+    found
+}
+
+#[test]
+fn finer_samples_of_two_cpus_are_of_the_same_routines_as_the_coarse_ones() {
+    let first = First::new(&RunOptions {
+        cpus: Some(2),
+        sampling: Sampling::Every(50_000),
+        ..ipl::options("workload")
+    });
+    let (finer, window) = first.same(Some(("500ms", "520ms")));
+    let coarse = Profile::open(&first.folder()).unwrap();
+    let found = by_routine(&finer, 0, u64::MAX);
+    let taken: u64 = found.values().sum();
+    assert!((19_000..=20_000).contains(&taken), "{taken}");
+    assert_eq!(window.missed, 0);
+    assert!(window.checked_samples > 60_000);
+    let then = by_routine(&coarse, window.from, window.to);
+    let distance = Distance::between(&found, &then);
+    assert!(distance.is_chance(), "{distance:?} {found:?} {then:?}");
+    // What the guest did before is something else.
+    let length = 10 * (window.to - window.from);
+    let before = by_routine(&coarse, window.from - length, window.from);
+    let distance = Distance::between(&found, &before);
+    assert!(!distance.is_chance(), "{distance:?}");
+}
+
+/// Guests that set the clock, wait for timers, pass signals, record events, or look at the clock all the time.
+const GUESTS: [&str; 17] = [
+    "b_clock",
+    "b_clock_comparator",
+    "b_clock_set",
+    "b_comparator_unsigned",
+    "b_cpu_timer",
+    "b_cpu_timer_negative",
+    "b_external_order",
+    "b_low_address_protection",
+    "b_per_fetch",
+    "b_sampling",
+    "b_sampling_in_wait",
+    "b_signals_of_many",
+    "b_storm",
+    "b_tod_clock",
+    "b_tod_clock_of_all",
+    "b_unproved",
+    "b_watchdog",
+];
+
+#[test]
+fn a_guest_that_looks_at_clocks_and_timers_all_the_time_does_not_notice_the_window() {
+    let mut samples = 0;
+    for guest in GUESTS {
+        let (_, window) = First::of(guest, 100_000).same(None);
+        samples += window.checked_samples;
+    }
+    assert!(samples > 100, "{samples}");
+}
+
+#[test]
+fn a_run_with_stacks_a_trace_or_his_is_the_same_when_it_is_looked_at_again() {
+    let stacks = RunOptions {
+        stacks: Some(16),
+        sampling: Sampling::Every(100_000),
+        ..ipl::options("hash")
+    };
+    let traced = RunOptions {
+        operator: vec!["PER FETCH RANGE guests::workload::hash::work.2".to_owned()],
+        ..stacks.clone()
+    };
+    let collected = RunOptions {
+        operator: vec!["F HIS,B,TT=,PATH='.',CTRONLY".to_owned()],
+        sampling: Sampling::Off,
+        stacks: None,
+        ..stacks.clone()
+    };
+    for options in [stacks, traced, collected] {
+        let first = First::new(&options);
+        let (finer, _) = first.same(Some(("100ms", "103ms")));
+        let taken: u64 = by_routine(&finer, 0, u64::MAX).values().sum();
+        assert!((2_900..=3_000).contains(&taken), "{taken} {options:?}");
+    }
+}
+
+#[test]
+fn a_window_around_a_routine_has_samples_in_it() {
+    let first = First::of("workload", 1_000_000);
+    let mut request = first.request(None);
+    request.around = Some("compress::wrok".to_owned());
+    let refusal = first.refusal(&request);
+    assert!(
+        refusal.contains("guests::workload::compress::work"),
+        "{refusal}"
+    );
+    request.around = Some("guests::workload::compress::work".to_owned());
+    request.interval = 20_000;
+    let Ok(Zoomed::Same(folder, window)) = first.zoom(&request) else {
+        panic!("it is another run");
+    };
+    let coarse = Profile::open(&first.folder()).unwrap();
+    let routine = "guests::workload::compress::work";
+    let [all, inside] = [(0, u64::MAX), (window.from, window.to + 1)]
+        .map(|(from, to)| by_routine(&coarse, from, to)[routine]);
+    assert_eq!(all, inside);
+    let finer = by_routine(&Profile::open(&folder).unwrap(), 0, u64::MAX)[routine];
+    assert!((all * 45..all * 55).contains(&finer), "{all} {finer}");
+}
+
+#[test]
+fn what_is_not_the_first_run_is_refused_or_said() {
+    let first = First::of("hash", 100_000);
+    let refuses = |times, words: &[&str]| {
+        let refusal = first.refusal(&first.request(Some(times)));
+        assert!(words.iter().all(|word| refusal.contains(word)), "{refusal}");
+    };
+    refuses(("2ms", "1ms"), &["--from before --to"]);
+    refuses(("1ms", "1ms"), &["--from before --to"]);
+    refuses(("1ms", "5000s"), &["not in the run"]);
+    refuses(("4000s", "5000s"), &["not in the run"]);
+    let mut short = first.request(Some(("1ms", "2ms")));
+    short.interval = 999;
+    assert!(first.refusal(&short).contains("1,000 or more"));
+
+    // Another guest in its place.
+    let request = first.request(Some(("1ms", "2ms")));
+    let other = RunOptions {
+        guest: "compress".to_owned(),
+        ..first.options.clone()
+    };
+    let refusal = format!("{:#}", first.zoom_with(&request, &other).unwrap_err());
+    assert!(
+        refusal.contains("is not that of the first run"),
+        "{refusal}"
+    );
+    // The same guest, with other options.
+    let other = RunOptions {
+        sampling: Sampling::Every(100_001),
+        ..first.options.clone()
+    };
+    let Ok(Zoomed::Other(_, difference)) = first.zoom_with(&request, &other) else {
+        panic!("a run with another interval is not the same");
+    };
+    assert!(difference.place.starts_with("sample "), "{difference}");
+
+    // Records that were cut off or changed.
+    let blocks = first.folder().join("sdb-cpu0.bin");
+    let whole = fs::read(&blocks).unwrap();
+    fs::write(&blocks, &whole[..whole.len() - 100]).unwrap();
+    let Ok(Zoomed::Other(_, difference)) = first.zoom(&request) else {
+        panic!("a file that was cut off is not the same");
+    };
+    assert!(difference.place.starts_with("block "), "{difference}");
+    fs::write(&blocks, &whole).unwrap();
+    let mut record = RunRecord::read(&first.folder()).unwrap();
+    record.parts.insert("QEMU".to_owned(), "QEMU 1".to_owned());
+    record.write(&first.folder()).unwrap();
+    let refusal = first.refusal(&request);
+    assert!(refusal.contains("QEMU is not that"), "{refusal}");
+    let text = fs::read(first.folder().join("run.json")).unwrap();
+    fs::write(first.folder().join("run.json"), &text[..text.len() / 2]).unwrap();
+    assert!(first.refusal(&request).contains("run.json"));
+    fs::remove_file(first.folder().join("run.json")).unwrap();
+    assert!(first.refusal(&request).contains("run.json"));
+    let names = |path: &Path| fs::read_dir(path).unwrap().count();
+    // The folder of the first run, and those of the repeated runs that were another one.
+    assert_eq!(names(first.place.path()), 3);
+}
