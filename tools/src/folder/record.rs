@@ -109,6 +109,8 @@ pub struct Asked {
 pub struct WindowRecord {
     /// The folder of the first run.
     pub of: PathBuf,
+    /// When its guest began: TOD clock, bits 0-63.
+    pub begin: u64,
     /// When the window begins: TOD clock, bits 0-63.
     pub from: u64,
     /// When it ends.

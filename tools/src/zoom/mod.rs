@@ -100,11 +100,7 @@ pub fn zoom(
         to: span.to.into(),
         interval: request.interval.into(),
     };
-    progress.note(&format!(
-        "the window is {} long and begins {} after the guest",
-        Moment(span.to - span.from),
-        Moment(span.from - record.begin)
-    ));
+    progress.note(&format!("the window: {}", span.words(record.begin)));
     let performed = perform(Repetition {
         asked,
         rtc: record.rtc.parse().map_err(anyhow::Error::msg)?,
@@ -134,6 +130,7 @@ pub fn zoom(
     };
     let shown = WindowRecord {
         of: first.clone(),
+        begin: record.begin,
         from: span.from,
         to: span.to,
         first_interval: record.interval,
@@ -149,9 +146,13 @@ pub fn zoom(
 pub fn text(directory: &Path, window: &WindowRecord) -> String {
     let mut text = format!(
         "\nThe repeated run was the first one: {} samples, the counters and the console are the same\n\
-         The finer samples of {} are in {}; {} has the repeated run\n",
+         The finer samples ({}) are in {}; {} has the repeated run\n",
         grouped(window.checked_samples),
-        Moment(window.to - window.from),
+        Span {
+            from: window.from,
+            to: window.to
+        }
+        .words(window.begin),
         directory.display(),
         directory.join(REPEATED).display()
     );

@@ -77,3 +77,83 @@ pub fn check(record: &RunRecord, directory: &Path) -> Result<Asked> {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::record::{NotKept, WindowRecord};
+
+    /// The record of a run that can be repeated.
+    fn repeatable() -> RunRecord {
+        RunRecord {
+            begin: 77,
+            asked: Some(Asked {
+                words: ["linux", "--cpus", "2", "--", "ls", "--net"]
+                    .map(str::to_owned)
+                    .to_vec(),
+                directory: "/".into(),
+            }),
+            parts: [("QEMU".to_owned(), "7".to_owned())].into(),
+            end: End::Console {
+                text: String::new(),
+            },
+            ..crate::folder::record::tests::record()
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_repeated_is_refused_with_what_helps() {
+        let place = Path::new("d");
+        assert!(check(&repeatable(), place).is_ok());
+        let refuses = |change: &dyn Fn(&mut RunRecord), word: &str| {
+            let mut record = repeatable();
+            change(&mut record);
+            let refusal = check(&record, place).unwrap_err().to_string();
+            assert!(refusal.contains(word), "{refusal}");
+        };
+        let asked = |word: &str| {
+            let word = word.to_owned();
+            move |record: &mut RunRecord| {
+                record.asked.as_mut().unwrap().words[1].clone_from(&word);
+            }
+        };
+        refuses(
+            &|record| record.mode = Mode::RealTime.name().to_owned(),
+            "--real-time",
+        );
+        refuses(
+            &|record| record.mode = Mode::Interactive.name().to_owned(),
+            "input from outside",
+        );
+        refuses(&asked("--disk"), "--disk");
+        refuses(&asked("--disk=/x"), "a disk");
+        refuses(&asked("--net"), "a network");
+        refuses(&asked("--qemu-arg=-foo"), "--qemu-arg");
+        refuses(&|record| record.begin = 0, "--rtc");
+        refuses(&|record| record.asked = None, "how its run was begun");
+        refuses(&|record| record.parts.clear(), "how its run was begun");
+        refuses(
+            &|record| record.end = End::Interrupted,
+            "did not come to its end",
+        );
+        let not_kept = |record: &mut RunRecord| {
+            record.link.not_kept = NotKept {
+                frames: 1,
+                ..NotKept::default()
+            };
+        };
+        refuses(&not_kept, "--data-limit");
+        let window = |record: &mut RunRecord| {
+            record.window = Some(WindowRecord {
+                of: "/first".into(),
+                begin: 0,
+                from: 0,
+                to: 1,
+                first_interval: 0,
+                checked_samples: 0,
+                missed: 0,
+            });
+        };
+        refuses(&window, "/first");
+    }
+}

@@ -62,13 +62,32 @@ pub struct Span {
 }
 
 impl Span {
+    /// The whole run, wherever its guest sets the clock.
+    pub const WHOLE: Self = Self {
+        from: 0,
+        to: u64::MAX,
+    };
+
+    /// What it is, in words, in a run that began at this time.
+    #[must_use]
+    pub fn words(self, begin: u64) -> String {
+        if self == Self::WHOLE {
+            return "the whole run".to_owned();
+        }
+        let length = Moment(self.to - self.from);
+        let from = Moment(self.from.saturating_sub(begin));
+        format!("{length} from {from} after the guest's beginning on")
+    }
+
     /// The window between two times, or the whole run.
     ///
     /// # Errors
     /// It is empty, or not in the run.
     pub fn of_times(times: Option<(Moment, Moment)>, record: &RunRecord) -> Result<Self> {
+        let Some((from, to)) = times else {
+            return Ok(Self::WHOLE);
+        };
         let length = Moment(record.ended.saturating_sub(record.begin));
-        let (from, to) = times.unwrap_or((Moment(0), length));
         if from >= to {
             bail!("the window from {from} to {to} is empty; choose --from before --to");
         }
