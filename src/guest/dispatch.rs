@@ -17,7 +17,7 @@ use crate::state::configuration::Configuration;
 use crate::state::pending_work::PendingWork;
 use crate::state::shadow::alone::Alone;
 use crate::state::text::Text;
-use crate::state::vcpu::Vcpu;
+use crate::state::vcpu::{LIVE, Vcpu};
 use crate::storage::scanner::InPlace;
 use crate::storage::{self, shadow};
 use arch::address::Virtual;
@@ -31,9 +31,6 @@ mod leaving;
 mod stores;
 
 pub use leaving::{leave, real_psw};
-
-/// PSW bits that the guest's program changes without the firmware, so that the hardware's are valid.
-const LIVE: u64 = psw::CONDITION_CODE | psw::PROGRAM_MASK | psw::ADDRESSING_64;
 
 /// What the machine does next with a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,19 +85,6 @@ pub fn enter<H: Hardware>(
             per::trapped(cpu, configuration, hardware, class);
         }
     }
-}
-
-/// The PSW of a guest that was interrupted with this PSW of the hardware; the CPU's state is that of the last trap.
-#[must_use]
-pub const fn interrupted_psw(cpu: &Vcpu, old: Psw) -> Psw {
-    let mut psw = Psw {
-        mask: (cpu.psw.mask & !LIVE) | (old.mask & LIVE),
-        address: old.address,
-    };
-    if psw.mask & psw::EXTENDED_ADDRESSING == 0 {
-        psw.address &= psw.address_mask();
-    }
-    psw
 }
 
 /// Wraps the instruction address in the 24- and 31-bit addressing modes. The machine below lets it run beyond the end

@@ -11,10 +11,10 @@ use crate::arch::interruption::external;
 use crate::arch::psw::Psw;
 use crate::cpumf::sampling::block::BasicEntry;
 use crate::cpumf::{Facility, Snapshot};
-use crate::guest::dispatch;
 use crate::guest::measuring::schedule;
-use crate::guest::measuring::window::{self, Interrupted, Window};
+use crate::guest::measuring::window::{self, Interrupted};
 use crate::guest::state::account::{Account, Mode};
+use crate::guest::state::window::Window;
 use crate::link::loader;
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::{self, Area, WindowArea};
@@ -123,7 +123,7 @@ extern "C" fn window_external(cpu: &mut Cpu) {
 fn take(cpu: &mut Cpu, account: &Account, old: Psw) {
     let limited = cpu.machine.configuration.limited;
     let snapshot = Snapshot {
-        psw: dispatch::interrupted_psw(&cpu.vcpu, old),
+        psw: cpu.vcpu.interrupted_psw(old),
         ..schedule::snapshot(&cpu.vcpu, limited)
     };
     let entry = entry(&snapshot, &cpu.vcpu.machine);

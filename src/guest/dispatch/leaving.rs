@@ -1,12 +1,13 @@
 //! The way out: what is done before the guest continues.
 
-use crate::dispatch::{LIVE, Next};
+use crate::dispatch::Next;
 use crate::hardware::Hardware;
 use crate::measuring::schedule;
 use crate::recording::per;
 use crate::state::configuration::Configuration;
 use crate::state::looping::AT_ONCE;
 use crate::state::pending_work::PendingWork;
+use crate::state::vcpu::LIVE;
 use crate::state::vcpu::{CpuState, Vcpu};
 use crate::storage::shadow;
 use crate::{delivery, millicode};

@@ -11,6 +11,7 @@
 use super::schedule::ROUNDED_OFF;
 use crate::state::account::{Account, Mode};
 use crate::state::schedule::NEVER;
+use crate::state::window::Window;
 use arch::tod::{clock_nanoseconds, units};
 
 /// So many instructions can be set back exactly.
@@ -34,37 +35,7 @@ pub enum Interrupted {
     Nothing,
 }
 
-/// The window of one CPU.
-#[derive(Clone, Copy, Debug)]
-pub struct Window {
-    from: u64,
-    to: u64,
-    interval: u64,
-    /// The guest's cycles at which the next sample is due, or [`NEVER`] before the window has begun.
-    due: u64,
-    /// Samples that were due and were not taken, because the next one was due, too.
-    pub missed: u64,
-}
-
 impl Window {
-    /// A window between two clock values, with a sample each `interval` cycles.
-    #[must_use]
-    pub const fn new(from: u64, to: u64, interval: u64) -> Self {
-        Self {
-            from,
-            to,
-            interval,
-            due: NEVER,
-            missed: 0,
-        }
-    }
-
-    /// Whether it is over.
-    #[must_use]
-    pub const fn is_over(&self, now: u64) -> bool {
-        now >= self.to
-    }
-
     /// The value for the clock comparator of a CPU that is left to the guest: the first run's, or an earlier one for the
     /// window. The guest runs since the clock showed `left` for the account, and goes on at `now`; `exit` are the ticks
     /// of the way out.

@@ -34,3 +34,4 @@ pub mod tracing;
 pub mod vcpu;
 pub mod watchdog;
 pub mod watched;
+pub mod window;

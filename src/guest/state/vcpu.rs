@@ -21,7 +21,7 @@ use arch::address::{Absolute, Real, Virtual, apply_prefix};
 use arch::condition::ConditionCode;
 use arch::control::{CR0_INITIAL, CR8_ENHANCED_MONITOR, CR8_MONITOR, CR14_INITIAL};
 use arch::interruption::{Ending, ending, is_access};
-use arch::psw::{ADDRESSING_64, Psw, SECONDARY_SPACE};
+use arch::psw::{self, ADDRESSING_64, Psw, SECONDARY_SPACE};
 use cpumf::{CounterSets, Facility, Reset};
 use insn::branch::Branch;
 
@@ -173,7 +173,21 @@ pub enum HeldBy {
     Words,
 }
 
+/// PSW bits that the guest's program changes without the firmware, so that the hardware's are valid.
+pub const LIVE: u64 = psw::CONDITION_CODE | psw::PROGRAM_MASK | psw::ADDRESSING_64;
+
 impl Vcpu {
+    /// The guest's PSW if the hardware was interrupted with this one; this CPU's state is that of the last trap.
+    #[must_use]
+    pub const fn interrupted_psw(&self, old: Psw) -> Psw {
+        let mut psw = Psw {
+            mask: (self.psw.mask & !LIVE) | (old.mask & LIVE),
+            address: old.address,
+        };
+        psw.address &= psw.address_mask();
+        psw
+    }
+
     /// A stopped CPU after power-on reset.
     #[must_use]
     pub fn new(address: u16, own: Facility, machine: Facility) -> Self {

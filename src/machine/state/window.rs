@@ -1,7 +1,7 @@
 //! The samples of a CPU's window, until they are sent.
 
 use crate::cpumf::sampling::block::BasicEntry;
-use crate::guest::measuring::window::Window;
+use crate::guest::state::window::Window;
 use crate::link::frame::Channel;
 use crate::link::window::{MOST_SAMPLES, WindowHead};
 use crate::machine::io::console;
