@@ -1,6 +1,7 @@
 //! Folders as a run leaves them, of any size, without a run.
 
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
     io::{BufWriter, Write},
     path::Path,
