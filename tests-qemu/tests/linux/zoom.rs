@@ -1,6 +1,6 @@
 //! A part of a run of Linux, looked at again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use measure::{folder::record::RunRecord, profile::Profile};
 use tempfile::TempDir;
@@ -34,20 +34,25 @@ fn by_routine(profile: &Profile, from: u64, to: u64) -> BTreeMap<String, u64> {
     found
 }
 
-/// Where ten milliseconds begin in which the guest works most, in milliseconds since it began: in the second half of the
-/// samples, when programs run.
-fn busiest(profile: &Profile, begin: u64) -> u64 {
-    let mut times: Vec<u64> = profile
-        .samples()
-        .map(|sample| (sample.unwrap().tod - begin) / 4096 / 1000)
-        .collect();
-    times.sort_unstable();
-    let mut by_time: BTreeMap<u64, u64> = BTreeMap::new();
-    for time in &times[times.len() / 2..] {
-        *by_time.entry(time - time % 10).or_default() += 1;
+/// Samples of both CPUs in ten milliseconds in which they nearly always work.
+const MOSTLY_BUSY: u64 = 470;
+
+/// Where ten milliseconds begin in which the guest works in most routines, in milliseconds since it began.
+fn most_varied(profile: &Profile, begin: u64) -> u64 {
+    let mut by_time: BTreeMap<u64, (u64, BTreeSet<String>)> = BTreeMap::new();
+    for sample in profile.samples() {
+        let sample = sample.unwrap();
+        let time = (sample.tod - begin) / 4096 / 1000 / 10 * 10;
+        let (samples, routines) = by_time.entry(time).or_default();
+        *samples += 1;
+        routines.insert(profile.names.line(&sample.entry).symbol.into_owned());
     }
-    let busiest = by_time.iter().max_by_key(|(_, samples)| **samples);
-    *busiest.unwrap().0
+    // The time of a sample is that of its block. It is right where the guest works all the time.
+    by_time.retain(|_, (samples, _)| *samples >= MOSTLY_BUSY);
+    let varied = by_time
+        .iter()
+        .max_by_key(|(_, (_, routines))| routines.len());
+    *varied.unwrap().0
 }
 
 #[test]
@@ -60,7 +65,7 @@ fn a_run_of_two_cpus_is_the_same_when_ten_milliseconds_are_looked_at_again() {
     let run = directory.path().join("run");
     let record = RunRecord::read(&run).unwrap();
     let coarse = Profile::open(&run).unwrap();
-    let from = busiest(&coarse, record.begin);
+    let from = most_varied(&coarse, record.begin);
     let times = [format!("{from}ms"), format!("{}ms", from + 10)];
     let finished = zoom(&directory, &["--from", &times[0], "--to", &times[1]]);
     assert_eq!(finished.code, Some(0), "{finished:?}");
