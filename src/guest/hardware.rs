@@ -194,7 +194,7 @@ pub trait Hardware {
     ) -> Option<()>;
     /// STORE CPU ID of the machine below.
     fn cpu_id(&self) -> u64;
-    /// Random bytes from PERFORM RANDOM NUMBER OPERATION of the machine below, which must have its TRNG function.
+    /// Random bytes of the machine, whose seed is from PERFORM RANDOM NUMBER OPERATION of the machine below.
     fn true_random(&mut self, into: &mut [u8]);
     /// SERVICE CALL with a copied SCCB: the machine's own answer to READ SCP INFO and similar commands.
     fn service_call(&mut self, command: u32, sccb: &mut [u8; 4096]) -> ConditionCode;

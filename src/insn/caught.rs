@@ -5,7 +5,7 @@
 pub enum Caught {
     /// The instructions whose result in the problem state is never the guest's.
     Always,
-    /// Also those of the message-security assist.
+    /// Also all of the message-security assist.
     MessageSecurity,
 }
 
@@ -24,8 +24,10 @@ pub enum Sensitive {
     Mvpg,
     /// SET ADDRESS SPACE CONTROL FAST.
     Sacf,
-    /// An instruction of the message-security assist that is not privileged, by the second byte of
-    /// its opcode.
+    /// PERFORM RANDOM NUMBER OPERATION: the true random numbers of the machine below are not in its state, so a run that goes
+    /// on from a kept state would draw others.
+    Prno,
+    /// Another instruction of the message-security assist that is not privileged, by the second byte of its opcode.
     MessageSecurity(u8),
 }
 
@@ -41,8 +43,9 @@ impl Sensitive {
             0xB928 => Some(Self::Pckmo),
             0xB254 => Some(Self::Mvpg),
             0xB279 => Some(Self::Sacf),
-            // KMAC, KMA, KMF, KMO, PCC, KMCTR, KM, KMC, KDSA, PRNO, KIMD, KLMD.
-            0xB91E | 0xB929..=0xB92F | 0xB93A | 0xB93C | 0xB93E | 0xB93F => {
+            0xB93C => Some(Self::Prno),
+            // KMAC, KMA, KMF, KMO, PCC, KMCTR, KM, KMC, KDSA, KIMD, KLMD.
+            0xB91E | 0xB929..=0xB92F | 0xB93A | 0xB93E | 0xB93F => {
                 Some(Self::MessageSecurity(halfword as u8))
             }
             _ => None,
@@ -55,7 +58,13 @@ impl Sensitive {
         matches!(
             (self, caught),
             (
-                Self::Epsw | Self::Stfle | Self::Tprot | Self::Pckmo | Self::Mvpg | Self::Sacf,
+                Self::Epsw
+                    | Self::Stfle
+                    | Self::Tprot
+                    | Self::Pckmo
+                    | Self::Mvpg
+                    | Self::Sacf
+                    | Self::Prno,
                 Caught::Always
             ) | (_, Caught::MessageSecurity)
         )

@@ -34,12 +34,12 @@ use super::opcodes::opcode;
 /// The opcode of EXECUTE RELATIVE LONG.
 const EXECUTE_RELATIVE_LONG: u16 = 0xC600;
 
-/// The instructions that a target may become, except those of the message-security assist.
-const ALWAYS: [u16; 6] = [0xB98D, 0xB2B0, 0xE501, 0xB928, 0xB254, 0xB279];
+/// The instructions that a target may become, except those that are caught with the message-security assist.
+const ALWAYS: [u16; 7] = [0xB98D, 0xB2B0, 0xE501, 0xB928, 0xB254, 0xB279, 0xB93C];
 
 /// Those of the message-security assist.
-const MESSAGE_SECURITY: [u16; 12] = [
-    0xB91E, 0xB929, 0xB92A, 0xB92B, 0xB92C, 0xB92D, 0xB92E, 0xB92F, 0xB93A, 0xB93C, 0xB93E, 0xB93F,
+const MESSAGE_SECURITY: [u16; 11] = [
+    0xB91E, 0xB929, 0xB92A, 0xB92B, 0xB92C, 0xB92D, 0xB92E, 0xB92F, 0xB93A, 0xB93E, 0xB93F,
 ];
 
 /// Whether EXECUTE can make a sensitive instruction of the target whose text begins with this halfword.

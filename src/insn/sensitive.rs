@@ -4,7 +4,8 @@
 //! and QEMU performs TEST PROTECTION and PERFORM CRYPTOGRAPHIC KEY MANAGEMENT OPERATIONS in the
 //! problem state, the first against the shadow tables. MOVE PAGE with its condition-code option reports a
 //! page that the shadow tables do not have yet, instead of causing an interruption that would fill them, and
-//! SET ADDRESS SPACE CONTROL FAST would change the space that the hardware accesses. A page with the bits of
+//! SET ADDRESS SPACE CONTROL FAST would change the space that the hardware accesses. PERFORM RANDOM NUMBER OPERATION draws
+//! from a generator that is not in the state of the machine below. A page with the bits of
 //! such an instruction is executed from a copy, which only the instruction fetch ever sees. In the copy a
 //! halfword that must not be executed is **replaced** by an unassigned opcode that indicates the same length.
 //! Executing it causes an operation exception, and the firmware then reads the original.
@@ -31,7 +32,7 @@
 //! on the next page. EXECUTE can make a sensitive instruction of an ordinary one; so an EXECUTE that may do it is
 //! itself a sensitive instruction here ([`executed`] says which do).
 //!
-//! The instructions of the message-security assist are sensitive only while the machine counts or supplies
+//! The other instructions of the message-security assist are sensitive only while the machine counts or supplies
 //! them ([`Caught`]): otherwise they run below at full speed.
 
 pub use super::caught::{Caught, Sensitive, is_caught};
@@ -331,8 +332,8 @@ const LEFTMOST: u64 = EACH << 15;
 ///
 /// This never misses a sensitive one, and sometimes takes another one for it: it compares the bits in which the
 /// sensitive ones agree. They agree in few bits, and common opcodes (LGR is B904) agree with them. But when each bit
-/// is added to its left neighbour without a carry, E501, B98D and B279 agree in four bits, and B928, B254 and B2B0 in
-/// six, and of the halfwords of a kernel one in 120 agrees with either.
+/// is added to its left neighbour without a carry, E501, B98D and B279 agree in four bits, and B928, B93C, B254 and B2B0
+/// in five.
 #[inline]
 const fn suspects<const ASSIST: bool>(doubleword: u64) -> u64 {
     /// Has a one in the leftmost bit of each halfword that is `value` in the bits `mask`. The mask does not
@@ -342,7 +343,7 @@ const fn suspects<const ASSIST: bool>(doubleword: u64) -> u64 {
     }
     // The leftmost bit of a halfword receives a bit of its neighbour, and is not compared.
     let sums = doubleword ^ doubleword >> 1;
-    let equal_to_one = equal(sums, 0x0131, 0x0101) | equal(sums, 0x7129, 0x6128);
+    let equal_to_one = equal(sums, 0x0131, 0x0101) | equal(sums, 0x7121, 0x6120);
     let equal_to_one = if ASSIST {
         // B900 to B93F.
         equal_to_one | equal(doubleword, 0x7FC0, 0x3900)

@@ -5,6 +5,8 @@ use crate::machine::hardware::instruction;
 use crate::machine::hardware::passing::Passed;
 use crate::machine::io::events::Events;
 use crate::machine::io::input::Input;
+use crate::msa::Noise;
+use spin::Mutex;
 
 /// What the real CPUs share.
 pub struct Shared {
@@ -16,6 +18,8 @@ pub struct Shared {
     pub input: Input,
     /// Traced events on their way to the host.
     pub events: Events,
+    /// The guest's true random numbers.
+    pub noise: Mutex<Noise>,
 }
 
 impl Shared {
@@ -27,6 +31,7 @@ impl Shared {
             passed: Passed::new(),
             input: Input::new(listening),
             events: Events::new(),
+            noise: Mutex::new(Noise::new()),
         }
     }
 

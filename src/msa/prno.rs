@@ -27,8 +27,8 @@ use sha2::{Digest, Sha512};
 /// (bytes 4-7), four to one.
 pub const CONDITIONING_RATIO: [u8; 8] = [0, 0, 0, 4, 0, 0, 0, 1];
 
-/// PRNO, TRNG: 64 conditioned bytes from 256 raw ones. The machine has no noise of its own, so `raw` comes
-/// from the generator with which the machine was started, and the same run gives the same bytes.
+/// PRNO, TRNG: 64 conditioned bytes from 256 raw ones. The machine has no noise of its own: `raw` comes
+/// from [`Noise`](super::Noise), and the same run gives the same bytes.
 #[must_use]
 pub fn condition(raw: &[u8; 256]) -> [u8; 64] {
     Sha512::digest(raw).into()

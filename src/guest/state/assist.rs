@@ -79,6 +79,12 @@ impl Assist {
         offered | 1 << 127
     }
 
+    /// Whether the hardware below has true random numbers.
+    #[must_use]
+    pub fn has_true_random_numbers(&self) -> bool {
+        self.offered(Instruction::Prno) & TRUE_RANDOM != 0
+    }
+
     /// The facilities that a program finds where the machine below shows `below`.
     #[must_use]
     pub fn facilities(&self, below: FacilityList) -> FacilityList {
@@ -118,8 +124,8 @@ impl Assist {
 pub(crate) const TRUE_RANDOM: u128 = 1 << (127 - 114);
 
 /// The functions of an instruction that this machine can perform, as its query function stores them,
-/// when the hardware below offers `below`. True random numbers come from the hardware, so they are
-/// offered only if it has them.
+/// when the hardware below offers `below`. The seed of true random numbers comes from the hardware, so they
+/// are offered only if it has them.
 #[must_use]
 fn performable(instruction: Instruction, below: u128) -> u128 {
     let all = u128::from_be_bytes(msa::query(instruction));

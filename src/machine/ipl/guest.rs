@@ -202,6 +202,11 @@ pub(super) fn start(
     let (open, open_end) = block.open_part();
     let open = (plan.kept + open, plan.kept + open_end);
     let shared: &'static Shared = Box::leak(Box::new(Shared::new(turns, listening)));
+    if configuration.assist.has_true_random_numbers() {
+        let mut seed = [0; 64];
+        instruction::prno_trng(&mut seed);
+        shared.noise.lock().seed(&seed);
+    }
     let machine: &'static Machine = Box::leak(Box::new(Machine {
         configuration,
         model,

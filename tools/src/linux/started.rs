@@ -2,8 +2,7 @@
 //!
 //! The first run of a system boots it, up to the point at which its first process would read the command. There it is kept
 //! ([`crate::machine::snapshot`]), and every later run with the same image, kernel, archive, QEMU and options goes on from
-//! there. It has the same counters, samples and console as a run that boots by itself, but for what depends on true random
-//! numbers: those of QEMU begin anew with each QEMU.
+//! there. It has the same counters, samples and console as a run that boots by itself.
 //!
 //! Without a date a run shows the time of today. The clock of a kept system stands still while it is kept, and a kernel
 //! that saw it jump by days would miscount its time. So only the kernel's time of day is set, before the command; a run
