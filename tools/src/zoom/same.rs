@@ -11,7 +11,7 @@ use cpumf::sampling::block::{BasicEntry, ENTRIES, SampleDataBlock, Trailer};
 use zerocopy::FromBytes;
 
 use crate::folder::{
-    CONSOLE, COUNTERS, EVENTS,
+    CONSOLE, COUNTERS, EVENTS, copies_name,
     record::{RunRecord, TotalsRecord},
     sdb_cpus, sdb_name, stacks_name,
 };
@@ -79,7 +79,8 @@ pub fn compare(first: &Path, repeated: &Path) -> Result<Result<u64, Difference>>
     if let Err(difference) = totals(&records[0], &records[1]) {
         return Ok(Err(difference));
     }
-    let stacks = records[0].totals.iter().map(|of| stacks_name(of.cpu));
+    let cpus = records[0].totals.iter().map(|of| of.cpu);
+    let stacks = cpus.flat_map(|cpu| [stacks_name(cpu), copies_name(cpu)]);
     let names = [COUNTERS, CONSOLE, EVENTS].map(str::to_owned);
     for name in names.into_iter().chain(stacks) {
         let (one, other) = (read(first, &name)?, read(repeated, &name)?);
@@ -249,6 +250,24 @@ mod tests {
             text.contains("a whole block in the first run, none"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn all_that_a_run_left_is_compared() {
+        let places = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let [first, repeated] = places.each_ref().map(|place| place.path());
+        let mut record = crate::folder::record::tests::record();
+        record.totals = vec![(&link::state::Totals::new_zeroed()).into()];
+        for directory in [first, repeated] {
+            record.write(directory).unwrap();
+        }
+        assert_eq!(compare(first, repeated).unwrap(), Ok(0));
+        for name in [CONSOLE, COUNTERS, EVENTS, &stacks_name(0), &copies_name(0)] {
+            fs::write(repeated.join(name), "x").unwrap();
+            let difference = compare(first, repeated).unwrap().unwrap_err();
+            assert_eq!(difference.place, format!("byte 0 of {name}"));
+            fs::remove_file(repeated.join(name)).unwrap();
+        }
     }
 
     #[test]
