@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use measure::profile::Profile;
+
 /// Pearson's statistic against the same chance for all.
 ///
 /// # Panics
@@ -21,6 +23,23 @@ pub fn critical(degrees_of_freedom: usize) -> f64 {
     let k = degrees_of_freedom as f64;
     let variance = 2.0 / (9.0 * k);
     k * (1.0 - variance + NORMAL * variance.sqrt()).powi(3)
+}
+
+/// Samples by routine, of those that were taken between two times. The routines of a program without symbols are one.
+///
+/// # Panics
+/// A sample cannot be read.
+#[must_use]
+pub fn by_routine(profile: &Profile, from: u64, to: u64) -> BTreeMap<String, u64> {
+    let mut found = BTreeMap::new();
+    for sample in profile.samples() {
+        let sample = sample.unwrap();
+        if (from..to).contains(&sample.tod) {
+            let line = profile.names.line(&sample.entry);
+            *found.entry(line.symbol.into_owned()).or_insert(0) += 1;
+        }
+    }
+    found
 }
 
 /// How far two samples of the same things are from each other.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use measure::{folder::record::RunRecord, profile::Profile};
 use tempfile::TempDir;
 use tests_qemu::{
-    chance::Distance,
+    chance::{Distance, by_routine},
     command::{self, Finished},
 };
 
@@ -19,19 +19,6 @@ fn zoom(directory: &TempDir, arguments: &[&str]) -> Finished {
     let mut command = command::measure(&[&["zoom", "run"], arguments].concat()).unwrap();
     command.current_dir(directory.path());
     command::finish(command).unwrap()
-}
-
-/// Samples by routine, of those between two times. The routines of a program without symbols are one.
-fn by_routine(profile: &Profile, from: u64, to: u64) -> BTreeMap<String, u64> {
-    let mut found = BTreeMap::new();
-    for sample in profile.samples() {
-        let sample = sample.unwrap();
-        if (from..to).contains(&sample.tod) {
-            let line = profile.names.line(&sample.entry);
-            *found.entry(line.symbol.into_owned()).or_insert(0) += 1;
-        }
-    }
-    found
 }
 
 /// Samples of both CPUs in ten milliseconds in which they nearly always work.

@@ -1,6 +1,6 @@
 //! A run that is looked at again is the same run, whatever its guest does, and its finer samples are of the same thing.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{fs, path::Path};
 
 use anyhow::Result;
 use measure::{
@@ -13,7 +13,10 @@ use measure::{
     zoom::{self, Request, Zoomed, span::Moment},
 };
 use tempfile::TempDir;
-use tests_qemu::{chance::Distance, ipl};
+use tests_qemu::{
+    chance::{Distance, by_routine},
+    ipl,
+};
 
 /// A first run, in a folder that is gone afterwards.
 struct First {
@@ -82,19 +85,6 @@ impl First {
             Err(error) => panic!("{}: {error:#}", self.options.guest),
         }
     }
-}
-
-/// Samples by routine, of those that were taken between two times.
-fn by_routine(profile: &Profile, from: u64, to: u64) -> BTreeMap<String, u64> {
-    let mut found = BTreeMap::new();
-    for sample in profile.samples() {
-        let sample = sample.unwrap();
-        if (from..to).contains(&sample.tod) {
-            let line = profile.names.line(&sample.entry);
-            *found.entry(line.symbol.into_owned()).or_insert(0) += 1;
-        }
-    }
-    found
 }
 
 #[test]
