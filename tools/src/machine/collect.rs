@@ -4,7 +4,7 @@
 //! is in the directory and can be reported. No file ends in the middle of a frame's data.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry},
     fs, io,
     path::{self, Path, PathBuf},
     time::{Duration, Instant},
@@ -174,6 +174,27 @@ const RECORD_PACE: Duration = Duration::from_millis(500);
 
 /// How much of the text before the link was open goes into a message.
 const BOOT_TAIL: usize = 2048;
+
+/// Appends what came with this CPU address and sequence number to the CPU's file; what has come before is left out.
+/// Returns how many sequence numbers before it did not come.
+fn append(
+    directory: &Directory,
+    files: &mut BTreeMap<u16, (Output, u32)>,
+    name: fn(u16) -> String,
+    (cpu, sequence): (u16, u32),
+    bytes: &[u8],
+) -> Result<u32, WriteError> {
+    let (output, expected) = match files.entry(cpu) {
+        Entry::Occupied(file) => file.into_mut(),
+        Entry::Vacant(place) => place.insert((Output::create(directory, &name(cpu))?, 0)),
+    };
+    let Some(missing) = sequence.checked_sub(*expected) else {
+        return Ok(0);
+    };
+    *expected = sequence.wrapping_add(1);
+    output.write(bytes)?;
+    Ok(missing)
+}
 
 impl<'t> Collector<'t> {
     /// Creates the files and writes the record of a run that has not ended.
@@ -466,18 +487,15 @@ impl<'t> Collector<'t> {
             self.record.link.bad_payloads += 1;
             return Ok(Noted::Data);
         };
-        let (cpu, sequence) = (head.cpu.get(), head.sequence.get());
-        if !self.windows.contains_key(&cpu) {
-            let output = Output::create(&self.directory, &window_name(cpu))?;
-            self.windows.insert(cpu, (output, 0));
-        }
-        if let Some((output, expected)) = self.windows.get_mut(&cpu)
-            && sequence >= *expected
-        {
-            self.record.link.blocks_missing += u64::from(sequence - *expected);
-            *expected = sequence.wrapping_add(1);
-            output.write(payload)?;
-        }
+        let number = (head.cpu.get(), head.sequence.get());
+        let missing = append(
+            &self.directory,
+            &mut self.windows,
+            window_name,
+            number,
+            payload,
+        )?;
+        self.record.link.blocks_missing += u64::from(missing);
         Ok(Noted::Data)
     }
 
@@ -486,18 +504,15 @@ impl<'t> Collector<'t> {
             self.record.link.bad_payloads += 1;
             return Ok(Noted::Data);
         };
-        let (cpu, sequence) = (head.cpu.get(), head.sequence.get());
-        if !self.stacks.contains_key(&cpu) {
-            let output = Output::create(&self.directory, &stacks_name(cpu))?;
-            self.stacks.insert(cpu, (output, 0));
-        }
+        let number = (head.cpu.get(), head.sequence.get());
         // What did not arrive shows in the numbers of the samples.
-        if let Some((output, expected)) = self.stacks.get_mut(&cpu)
-            && sequence >= *expected
-        {
-            *expected = sequence.wrapping_add(1);
-            output.write(stacks)?;
-        }
+        append(
+            &self.directory,
+            &mut self.stacks,
+            stacks_name,
+            number,
+            stacks,
+        )?;
         Ok(Noted::Data)
     }
 
@@ -506,17 +521,14 @@ impl<'t> Collector<'t> {
             self.record.link.bad_payloads += 1;
             return Ok(Noted::Data);
         };
-        let (cpu, sequence) = (head.cpu.get(), head.sequence.get());
-        if !self.copies.contains_key(&cpu) {
-            let output = Output::create(&self.directory, &copies_name(cpu))?;
-            self.copies.insert(cpu, (output, 0));
-        }
-        if let Some((output, expected)) = self.copies.get_mut(&cpu)
-            && sequence >= *expected
-        {
-            *expected = sequence.wrapping_add(1);
-            output.write(copies)?;
-        }
+        let number = (head.cpu.get(), head.sequence.get());
+        append(
+            &self.directory,
+            &mut self.copies,
+            copies_name,
+            number,
+            copies,
+        )?;
         Ok(Noted::Data)
     }
 

@@ -172,7 +172,7 @@ pub fn run_claimed<'a>(
     prepared.conduct(qemu, None, progress, person, profilers, claimed)
 }
 
-/// An exact run that does not choose a date begins at the next second of this computer's clock, and its record has that
+/// An exact run that does not choose a date begins at the present second of this computer's clock, and its record has that
 /// date, so that it can be repeated.
 fn dated(options: &RunOptions) -> RunOptions {
     let mut options = options.clone();
