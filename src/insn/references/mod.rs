@@ -9,6 +9,7 @@
 //! - `table` sorts every assigned opcode, most of them by the places and lengths of their operands;
 //! - `operand` finds a place and a length in the text;
 //! - `progress` has the instructions whose registers show how far they advanced;
+//! - `control` has what control instructions store, which is asked for separately;
 //! - `function` has the instructions that a function code or a control in a register determines.
 //!
 //! An operand that is fetched and stored is reported once, as an update. Operands are in the order in
@@ -22,10 +23,13 @@ use arch::psw::{ADDRESSING_64, Psw};
 use super::opcodes::opcode;
 use super::operand::Operand;
 
+mod control;
 mod function;
 mod operand;
 mod progress;
 mod table;
+
+pub use control::stored_by_control;
 
 #[cfg(test)]
 mod tests;
@@ -118,6 +122,16 @@ pub fn references(
     sink: &mut impl FnMut(Reference),
 ) -> Knowledge {
     let sort = table::sort(opcode(text)).unwrap_or(table::Sort::Nothing);
+    step(text, at, before, after, sink).report(sort)
+}
+
+fn step<'a>(
+    text: &'a [u8; 6],
+    at: u64,
+    before: &'a State<'a>,
+    after: &'a State<'a>,
+    sink: &'a mut impl FnMut(Reference),
+) -> Step<'a> {
     Step {
         text,
         at,
@@ -130,7 +144,6 @@ pub fn references(
         .address_mask(),
         sink,
     }
-    .report(sort)
 }
 
 /// An instruction, and the states before and after it.
