@@ -1,14 +1,18 @@
 //! A traced event as a line: for a person, for `grep`, or as JSON.
 
-use std::fmt;
+use std::{fmt, path::Path};
 
+use anyhow::Result;
 use serde::Serialize;
 use {
     link::trace::{EXECUTED, Event},
     per::event,
 };
 
-use crate::symbols::SymbolTable;
+use crate::{
+    folder::{CONSOLE, SYMBOLS, optional, record::RunRecord},
+    symbols::{SymbolTable, linux::LinuxNames, places::PlaceNames},
+};
 
 /// The problem state, in bits 0-63 of a PSW.
 const PROBLEM: u64 = 1 << (63 - 15);
@@ -37,6 +41,26 @@ impl Routines {
     /// The routines of a guest.
     pub fn new(table: SymbolTable, is_linux: bool) -> Self {
         Self { table, is_linux }
+    }
+
+    /// The routines of a run, where they lay in it.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn of_run(directory: &Path, record: &RunRecord) -> Result<Self> {
+        let text = optional(&directory.join(SYMBOLS))?.unwrap_or_default();
+        let symbols = SymbolTable::from_text(&String::from_utf8_lossy(&text)).unwrap_or_default();
+        if !record.is_linux {
+            return Ok(Self::new(symbols, false));
+        }
+        let console = optional(&directory.join(CONSOLE))?.unwrap_or_default();
+        let programs = LinuxNames::new(&symbols, &String::from_utf8_lossy(&console));
+        Ok(Self::new(SymbolTable::of(programs.placed()), true))
+    }
+
+    /// Their names, for a person who writes them.
+    pub fn names(&self) -> PlaceNames {
+        PlaceNames::of_routines(&self.table)
     }
 
     /// The routine of an address and the distance from its beginning, under a PSW with these bits 0-63.

@@ -8,7 +8,10 @@ use std::fmt;
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 use thiserror::Error;
 
-use crate::{nearest, symbols::kallsyms};
+use crate::{
+    nearest,
+    symbols::{SymbolTable, kallsyms},
+};
 
 /// How many places with the same name an error lists.
 const LISTED: usize = 8;
@@ -169,6 +172,20 @@ impl PlaceNames {
             }
         }
         Self::of(places)
+    }
+
+    /// The routines of a table.
+    pub fn of_routines(table: &SymbolTable) -> Self {
+        let places = table.symbols().iter().filter_map(|symbol| {
+            let last = symbol.end.checked_sub(1)?;
+            Some(Place {
+                start: symbol.start,
+                last,
+                is_data: false,
+                name: symbol.name.clone(),
+            })
+        });
+        Self::of(places.collect())
     }
 
     fn of(mut places: Vec<Place>) -> Self {

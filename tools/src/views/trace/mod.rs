@@ -19,13 +19,12 @@ use crate::{
         event::{Line, Routines},
         file,
     },
-    folder::{CONSOLE, SYMBOLS, optional, record::RunRecord},
+    folder::record::RunRecord,
     machine::{
         guest::Guest,
         run::{self, RunOutcome},
     },
     options::RunOptions,
-    symbols::{SymbolTable, linux::LinuxNames},
 };
 
 /// The form of the lines.
@@ -187,29 +186,17 @@ pub fn run(options: &TraceOptions, progress: &Progress, out: &mut dyn Write) -> 
 /// Shows the events that a run has kept in its directory.
 pub fn show(directory: &Path, form: Form, out: &mut dyn Write) -> Result<()> {
     let record = RunRecord::read(directory)?;
-    let routines = Routines::new(routines(directory, &record)?, record.is_linux);
+    let routines = Routines::of_run(directory, &record)?;
     let mut lines = Lines::new(io::BufWriter::new(out), routines, form, Part::Event);
     let read = file::read(directory, |payload| Ok(lines.payload(payload)));
     lines.finish().context("cannot write the events")?;
     read
 }
 
-/// The routines of a run, where they lay in the run.
-fn routines(directory: &Path, record: &RunRecord) -> Result<SymbolTable> {
-    let text = optional(&directory.join(SYMBOLS))?.unwrap_or_default();
-    let symbols = SymbolTable::from_text(&String::from_utf8_lossy(&text)).unwrap_or_default();
-    if !record.is_linux {
-        return Ok(symbols);
-    }
-    let console = optional(&directory.join(CONSOLE))?.unwrap_or_default();
-    let programs = LinuxNames::new(&symbols, &String::from_utf8_lossy(&console));
-    Ok(SymbolTable::of(programs.placed()))
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::folder::EVENTS;
+    use crate::folder::{EVENTS, SYMBOLS};
     use link::trace::{EventHead, TraceHead};
     use std::fs;
     use zerocopy::IntoBytes;
