@@ -216,6 +216,19 @@ fn prefix_area<H: Hardware>(
     Some(area)
 }
 
+/// The code and the old PSW of the last program interruption, if the guest now goes on at its program new PSW.
+pub fn last_program<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+) -> Option<(u16, Psw)> {
+    let area = storage::prefix_area(cpu, configuration)?;
+    let [_, new] = hardware.load_pair(area.at(lowcore::new_psw(Class::Program)));
+    let [mask, address] = hardware.load_pair(area.at(lowcore::old_psw(Class::Program)));
+    let identification = hardware.load_u32(area.at(lowcore::PROGRAM_IDENTIFICATION));
+    (new == cpu.psw.address).then_some((identification as u16, Psw { mask, address }))
+}
+
 /// Stores the old PSW of a class and loads its new PSW, whether valid or not.
 #[inline(always)]
 fn exchange<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, area: PrefixArea, class: Class) -> Psw {

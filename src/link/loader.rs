@@ -52,6 +52,9 @@ pub const COMMANDS_LENGTH: usize = 1024;
 /// command each time.
 pub const WHEN_WAITING: char = '@';
 
+/// The first character of a command that begins a trace in the window only.
+pub const IN_WINDOW: char = '%';
+
 /// The most profilers on the host that a block starts.
 pub const MOST_STAGED: usize = 8;
 

@@ -219,8 +219,8 @@ payload! {
         trace: U16,
         /// Zero.
         reserved: U16,
-        /// Zero.
-        reserved_word: U32,
+        /// In a window: the instructions that the machine performed together with others, so that no trace saw them.
+        unseen: U32,
         /// Events, on all CPUs.
         events: U64,
     }

@@ -5,11 +5,12 @@ use crate::arch::psw::Psw;
 use crate::cpumf::{CounterSet, Facility};
 use crate::guest::delivery::MOST_IN_A_ROW;
 use crate::guest::measuring::machine_level;
+use crate::guest::recording::per::window;
 use crate::guest::state::account::Mode;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::vcpu::{CpuState, Vcpu};
 use crate::link::data::{COPROCESSOR_GROUP, Counters, Level, MOST_COUNTERS};
-use crate::link::state::{End, GuestEnded, Reason, SUCCESS_ADDRESS, Totals, Traced, Traps};
+use crate::link::state::{self, End, GuestEnded, Reason, SUCCESS_ADDRESS, Totals, Traps};
 use crate::machine::hardware::instruction;
 use crate::machine::his;
 use crate::machine::io::console;
@@ -17,6 +18,8 @@ use crate::machine::io::failure::{self, WaitState};
 use crate::machine::stacks;
 use crate::machine::state::integrity;
 use crate::machine::state::machine::{Cpu, Machine};
+use crate::machine::state::window::Traced;
+use crate::per::trace::{MOST_TRACES, Traces};
 use core::sync::atomic::Ordering;
 use zerocopy::byteorder::big_endian::U64;
 
@@ -177,9 +180,6 @@ fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, code: u8, why: Wa
         his::take_full_blocks(cpu);
         cpu.send_last_block();
         stacks::send(cpu);
-        if let Some(looked) = &mut cpu.window {
-            looked.send(cpu.vcpu.address);
-        }
         machine_level::settle(&mut cpu.vcpu, configuration);
         send_counters(&cpu.vcpu, Level::Machine);
         send_counters(&cpu.vcpu, Level::Guest);
@@ -188,6 +188,7 @@ fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, code: u8, why: Wa
     });
     send_group_counters(configuration);
     finish_traces(machine);
+    finish_windows(machine);
     if let Err(what) = integrity::check(&machine.plan, machine.open, &machine.sums) {
         failure::fail(
             WaitState::Integrity,
@@ -214,10 +215,53 @@ fn finish_traces(machine: &Machine) {
     let tracing = &machine.configuration.tracing;
     let traces = *tracing.traces.lock();
     for (number, _) in traces.all() {
-        console::state(&Traced {
+        console::state(&state::Traced {
             trace: u16::from(number).into(),
             events: tracing.count(number).into(),
-            ..Traced::default()
+            ..state::Traced::default()
+        });
+    }
+}
+
+/// Sends the samples and the events of windows that wait, and how many events there were.
+fn finish_windows(machine: &Machine) {
+    let mut traces = Traces::NONE;
+    let mut counts = [0; MOST_TRACES];
+    let mut unseen = 0u64;
+    each_cpu(machine, |cpu| {
+        let Some(looked) = &mut cpu.window else {
+            return;
+        };
+        looked.send(cpu.vcpu.address);
+        if let Some(traced) = &mut looked.traced {
+            let Traced {
+                traces: its,
+                events,
+            } = &mut **traced;
+            let configuration = &machine.configuration;
+            window::ended(
+                &mut cpu.vcpu,
+                configuration,
+                &cpu.native,
+                its,
+                &mut |event| {
+                    events.add(event);
+                },
+            );
+            traced.finish();
+            traces = traced.traces.all();
+            unseen += traced.traces.unseen;
+            for (sum, count) in counts.iter_mut().zip(traced.traces.counts) {
+                *sum += count;
+            }
+        }
+    });
+    for (number, _) in traces.all() {
+        console::state(&state::Traced {
+            trace: u16::from(number).into(),
+            events: counts[usize::from(number) % MOST_TRACES].into(),
+            unseen: u32::try_from(unseen).unwrap_or(u32::MAX).into(),
+            ..state::Traced::default()
         });
     }
 }

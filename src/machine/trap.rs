@@ -104,23 +104,43 @@ global_asm!(
     "lg %r1,{window_after}(%r0)",
     "6: brctg %r1,6b",
     ".endm",
-    ".macro leave_in_window",
+    ".macro leave_in_window class",
     "lg %r15,{cpu}(%r0)",
     ".insn s,0xb27c0000,{window_began}(%r0)",
     "find_timer",
+    "lghi %r3,\\class",
     "lgr %r2,%r15",
     "lg %r15,{stack}(%r0)",
     "brasl %r14,window_exit",
     "set_back",
     "leave",
     ".endm",
-    ".macro entry_in_window name, old, routine",
+    ".macro entry_in_window name, old, routine, class",
     ".globl \\name",
     "\\name:",
     "stg %r15,{register_15}(%r0)",
     "save_registers \\old",
     "brasl %r14,\\routine",
-    "leave_in_window",
+    "leave_in_window \\class",
+    ".endm",
+    // As `save_registers`, with what the window wants behind the stamp. If the interruption was only for the window,
+    // the guest goes on where it was, as if there had been none.
+    ".macro ask_window ask, old",
+    "lg %r15,{cpu}(%r0)",
+    "stmg %r0,%r14,0(%r15)",
+    ".insn s,0xb27c0000,{entered}(%r15)",
+    "find_timer",
+    "lgr %r2,%r15",
+    "lg %r15,{stack}(%r0)",
+    "brasl %r14,\\ask",
+    "set_back",
+    "lg %r15,{cpu}(%r0)",
+    "ltg %r1,{window_is_ours}(%r0)",
+    "jnz 7f",
+    "mvc 120(8,%r15),{register_15}(%r0)",
+    "mvc {old}(16,%r15),\\old(%r0)",
+    "lgr %r2,%r15",
+    "lg %r15,{stack}(%r0)",
     ".endm",
     ".globl trap_program_in_window",
     "trap_program_in_window:",
@@ -129,31 +149,27 @@ global_asm!(
     "jz 8f",
     "save_registers {program_old}",
     "brasl %r14,program_interruption",
-    "leave_in_window",
-    "entry_in_window trap_supervisor_call_in_window, {supervisor_call_old}, supervisor_call_interruption",
-    "entry_in_window trap_io_in_window, {io_old}, io_interruption",
-    // As `save_registers`, with what the window wants behind the stamp.
+    "leave_in_window {program}",
+    "entry_in_window trap_supervisor_call_in_window, {supervisor_call_old}, supervisor_call_interruption, {supervisor_call}",
+    "entry_in_window trap_io_in_window, {io_old}, io_interruption, {io}",
     ".globl trap_external_in_window",
     "trap_external_in_window:",
     "stg %r15,{register_15}(%r0)",
-    "lg %r15,{cpu}(%r0)",
-    "stmg %r0,%r14,0(%r15)",
-    ".insn s,0xb27c0000,{entered}(%r15)",
-    "find_timer",
-    "lgr %r2,%r15",
-    "lg %r15,{stack}(%r0)",
-    "brasl %r14,window_external",
-    "set_back",
-    "lg %r15,{cpu}(%r0)",
-    "ltg %r1,{window_is_ours}(%r0)",
-    "jnz 7f",
-    "mvc 120(8,%r15),{register_15}(%r0)",
-    "mvc {old}(16,%r15),{external_old}(%r0)",
-    "lgr %r2,%r15",
-    "lg %r15,{stack}(%r0)",
+    "ask_window window_external, {external_old}",
     "brasl %r14,external_interruption",
-    "leave_in_window",
-    // The interruption was only for the window: the guest goes on where it was, as if there had been none.
+    "leave_in_window {external}",
+    "7: lmg %r0,%r14,0(%r15)",
+    "lg %r15,{register_15}(%r0)",
+    "lpswe {exit_psw}(%r0)",
+    // The same in a window with traces.
+    ".globl trap_program_in_traced_window",
+    "trap_program_in_traced_window:",
+    "stg %r15,{register_15}(%r0)",
+    "tm {program_state}(%r0),0x01",
+    "jz 8f",
+    "ask_window window_program, {program_old}",
+    "brasl %r14,program_interruption",
+    "leave_in_window {program}",
     "7: lmg %r0,%r14,0(%r15)",
     "lg %r15,{register_15}(%r0)",
     "lpswe {exit_psw}(%r0)",
@@ -201,6 +217,10 @@ global_asm!(
     "lg %r15,{stack}(%r0)",
     "brasl %r14,cpu_started",
     "j leave_to_guest",
+    program = const Class::Program as usize,
+    supervisor_call = const Class::SupervisorCall as usize,
+    external = const Class::External as usize,
+    io = const Class::InputOutput as usize,
     cpu = const offset_of!(Lowcore, cpu),
     register_15 = const offset_of!(Lowcore, register_15),
     stack = const offset_of!(Lowcore, stack),
@@ -258,6 +278,7 @@ unsafe extern "C" {
     fn trap_external_counted();
     fn trap_io_counted();
     fn trap_program_in_window();
+    fn trap_program_in_traced_window();
     fn trap_supervisor_call_in_window();
     fn trap_external_in_window();
     fn trap_io_in_window();
@@ -293,12 +314,18 @@ pub fn admit_counted(area: Area) {
     area.set_new_psw(Class::InputOutput, trap_io_counted);
 }
 
-/// From now on what the traps of the CPU with this prefix area take more than in the first run is set back.
-pub fn admit_window(area: Area) {
+/// From now on what the traps of the CPU with this prefix area take more than in the first run is set back. With traces
+/// some program interruptions are only for the window.
+pub fn admit_window(area: Area, has_traces: bool) {
     area.prepare_window();
     area.set_new_psw(Class::External, trap_external_in_window);
     area.set_new_psw(Class::SupervisorCall, trap_supervisor_call_in_window);
-    area.set_new_psw(Class::Program, trap_program_in_window);
+    let program = if has_traces {
+        trap_program_in_traced_window
+    } else {
+        trap_program_in_window
+    };
+    area.set_new_psw(Class::Program, program);
     area.set_new_psw(Class::InputOutput, trap_io_in_window);
 }
 

@@ -6,30 +6,41 @@
 //!
 //! Everything here leaves alone what the path of a trap uses: the account, the virtual CPU and the output that waits.
 
-use crate::arch::interruption::Class;
-use crate::arch::interruption::external;
+use crate::arch::interruption::{Class, external};
 use crate::arch::psw::Psw;
 use crate::cpumf::sampling::block::BasicEntry;
 use crate::cpumf::{Facility, Snapshot};
+use crate::guest::delivery::PER_EVENT;
+use crate::guest::hardware::Hardware;
 use crate::guest::measuring::schedule;
 use crate::guest::measuring::window::{self, Interrupted};
+use crate::guest::recording::per::window as traces;
 use crate::guest::state::account::{Account, Mode};
+use crate::guest::state::configuration::Configuration;
+use crate::guest::state::vcpu::Vcpu;
 use crate::guest::state::window::Window;
 use crate::link::loader;
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::{self, Area, WindowArea};
+use crate::machine::hardware::wait;
+use crate::machine::native::Native;
 use crate::machine::state::machine::Cpu;
-use crate::machine::state::window::Looked;
+use crate::machine::state::window::{Looked, Traced};
 use crate::machine::trap;
+use crate::per::trace::Traces;
 extern crate alloc;
 use alloc::boxed::Box;
 
 /// From now on this CPU, which has this prefix area, has a window. At IPL only.
-pub fn begin(area: Area, cpu: &mut Cpu, wanted: &loader::Window) {
+pub fn begin(area: Area, cpu: &mut Cpu, wanted: &loader::Window, traces: Traces) {
     let (from, to) = (wanted.from.get(), wanted.to.get());
     let window = Window::new(from, to, wanted.interval.get());
-    cpu.window = Some(Box::new(Looked::new(window)));
-    trap::admit_window(area);
+    let mut looked = Looked::new(window);
+    if !traces.is_empty() {
+        looked.traced = Some(Box::new(Traced::new(cpu.vcpu.address, traces)));
+    }
+    trap::admit_window(area, looked.traced.is_some());
+    cpu.window = Some(Box::new(looked));
 }
 
 /// More than the instructions from the last look at the clock here to the one in the trap entry.
@@ -64,12 +75,13 @@ fn settle(cpu: &Cpu, began: u64, beyond: u64, comparator: u64, is_ours: bool) {
     });
 }
 
-/// A trap is complete but for its exit.
+/// A trap of a class is complete but for its exit.
 #[unsafe(no_mangle)]
-extern "C" fn window_exit(cpu: &mut Cpu) {
+extern "C" fn window_exit(cpu: &mut Cpu, class: Class) {
     let began = lowcore::WINDOW.get().began;
     let mut comparator = cpu.native.comparator();
     let exit = cpu.machine.configuration.charges.exit;
+    go_on_traced(cpu, class, began);
     if let Some(looked) = &mut cpu.window {
         if looked.window.is_over(began) {
             // The traps that follow are as in the first run.
@@ -108,14 +120,170 @@ extern "C" fn window_external(cpu: &mut Cpu) {
     if interrupted == Interrupted::Sample {
         take(cpu, &account, old);
     }
+    if !is_traced(cpu) {
+        go_on_stopped(cpu, old, overhead);
+    }
+    resume(cpu, overhead);
+}
+
+/// A program interruption has come in a window with traces, and nothing but the general registers and the clock has been
+/// stored.
+#[unsafe(no_mangle)]
+extern "C" fn window_program(cpu: &mut Cpu) {
+    let now = cpu.vcpu.account.entered;
+    let first_run = cpu.native.comparator();
+    let identification = lowcore::PROGRAM_IDENTIFICATION.get();
+    if cpu.vcpu.per.is_on() || !is_traced(cpu) {
+        settle(cpu, now, AROUND_ENTRY, first_run, false);
+        return;
+    }
+    if identification as u16 != PER_EVENT {
+        go_on_met(cpu, identification);
+        let without = identification & !u32::from(PER_EVENT);
+        if without != identification {
+            // What the first run has is without events.
+            wait::closed(|| lowcore::set_program_identification(without));
+        }
+        settle(cpu, now, AROUND_ENTRY, first_run, false);
+        return;
+    }
+    let charges = &cpu.machine.configuration.charges;
+    let overhead = charges.overhead[Class::Program as usize] + u64::from(charges.nullified);
+    let old = lowcore::PROGRAM_OLD.get();
+    go_on_stopped(cpu, old, overhead);
+    resume(cpu, overhead);
+}
+
+/// Lets the guest go on after an interruption that was only for the window.
+fn resume(cpu: &mut Cpu, overhead: u64) {
+    let first_run = cpu.native.comparator();
     let exit = cpu.machine.configuration.charges.exit;
+    let account = cpu.vcpu.account;
     let mut comparator = first_run;
     if let Some(looked) = &mut cpu.window {
-        comparator = looked
-            .window
-            .comparator(&account, exit, account.left, now, first_run);
+        comparator =
+            looked
+                .window
+                .comparator(&account, exit, account.left, account.entered, first_run);
     }
-    settle(cpu, now, AROUND_SAMPLE + overhead, comparator, true);
+    settle(
+        cpu,
+        account.entered,
+        AROUND_SAMPLE + overhead,
+        comparator,
+        true,
+    );
+}
+
+/// Whether the hardware stops the guest for traces.
+fn is_traced(cpu: &Cpu) -> bool {
+    let traced = cpu
+        .window
+        .as_ref()
+        .and_then(|looked| looked.traced.as_ref());
+    traced.is_some_and(|traced| traced.traces.is_on())
+}
+
+/// What tracing takes of a CPU.
+struct Parts<'c> {
+    window: Window,
+    traced: &'c mut Traced,
+    vcpu: &'c mut Vcpu,
+    configuration: &'static Configuration,
+    native: &'c mut Native,
+}
+
+/// What tracing takes of a CPU, if its window has traces.
+fn parts(cpu: &mut Cpu) -> Option<Parts<'_>> {
+    let looked = cpu.window.as_mut()?;
+    Some(Parts {
+        window: looked.window,
+        traced: looked.traced.as_mut()?,
+        vcpu: &mut cpu.vcpu,
+        configuration: &cpu.machine.configuration,
+        native: &mut cpu.native,
+    })
+}
+
+/// Traces on the way out of a trap of a class.
+#[inline(never)]
+fn go_on_traced(cpu: &mut Cpu, class: Class, now: u64) {
+    let Some(parts) = parts(cpu) else { return };
+    let Traced { traces, events } = parts.traced;
+    traces::trapped(
+        parts.vcpu,
+        parts.configuration,
+        parts.native,
+        traces,
+        class,
+        &mut |event| events.add(event),
+    );
+    let (next, total) = (parts.vcpu.psw, parts.vcpu.account.total());
+    parts.go_on(now, next, total, lowcore::EXIT_PSW.get());
+}
+
+/// Traces at an interruption that was only for the window, with this old PSW and overhead.
+#[inline(never)]
+fn go_on_stopped(cpu: &mut Cpu, old: Psw, overhead: u64) {
+    let Some(parts) = parts(cpu) else { return };
+    parts.vcpu.general[15] = lowcore::REGISTER_15.get();
+    let Traced { traces, events } = parts.traced;
+    traces::stopped(
+        parts.vcpu,
+        parts.configuration,
+        parts.native,
+        traces,
+        old,
+        &mut |event| events.add(event),
+    );
+    let account = &parts.vcpu.account;
+    let (now, next) = (account.entered, parts.vcpu.interrupted_psw(old));
+    let span = account.ticks(account.left, now).saturating_sub(overhead);
+    let total = account.total() + span;
+    parts.go_on(now, next, total, old);
+}
+
+/// Traces at a program interruption of the first run. It may be that of the instruction behind the watched one, if the
+/// hardware found it before it looked for events.
+#[inline(never)]
+fn go_on_met(cpu: &mut Cpu, identification: u32) {
+    let charges = &cpu.machine.configuration.charges;
+    let charged = charges.of(identification as u16).unsigned_abs();
+    let overhead = charges.overhead[Class::Program as usize] + charged;
+    let here = traces::failing(lowcore::PROGRAM_OLD.get(), identification);
+    let traced = cpu
+        .window
+        .as_ref()
+        .and_then(|looked| looked.traced.as_ref());
+    if traced.is_some_and(|traced| !traced.traces.watches(here.address)) {
+        go_on_stopped(cpu, here, overhead);
+    }
+}
+
+impl Parts<'_> {
+    /// Prepares the exit at a moment: the guest goes on at the PSW `next`, which is `real` in the hardware, and its account
+    /// then shows `total` cycles.
+    fn go_on(self, now: u64, next: Psw, total: u64, real: Psw) {
+        let Traced { traces, .. } = self.traced;
+        let is_traced = self.window.has(now) && traces::is_possible(self.vcpu, self.configuration);
+        if is_traced {
+            let controls = traces::watch(
+                self.vcpu,
+                self.configuration,
+                self.native,
+                traces,
+                next,
+                total,
+            );
+            self.native.load_recording(controls);
+            lowcore::set_exit_psw(traces::stopping(real));
+        } else if let Some(controls) = traces::rest(self.vcpu, traces) {
+            self.native.load_recording(controls);
+            if !self.vcpu.per.is_on() {
+                lowcore::set_exit_psw(traces::free(real));
+            }
+        }
+    }
 }
 
 /// Takes a sample of the guest as it was interrupted.

@@ -251,8 +251,14 @@ fn look_again(arguments: &ZoomArguments, progress: &Progress) -> Result<u8> {
             Ok(0)
         }
         Zoomed::Other(directory, difference) => {
+            let remedy = match arguments.traces.is_empty() {
+                true => "",
+                false => {
+                    "; a guest that records program events itself needs --per in the first run"
+                }
+            };
             progress.note(&format!(
-                "error: the repeated run is not the first one: {difference} (what it left is in {})",
+                "error: the repeated run is not the first one: {difference} (what it left is in {}){remedy}",
                 directory.join(zoom::REPEATED).display()
             ));
             Ok(REGRESSION)

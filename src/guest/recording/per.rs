@@ -41,6 +41,7 @@ mod executes;
 mod protected;
 pub mod traced;
 mod watched;
+pub mod window;
 
 pub use ended::{deliver, made, performed, program, reflect, refused, trapped};
 pub use watched::stepped_text as text_at;

@@ -35,3 +35,4 @@ pub mod vcpu;
 pub mod watchdog;
 pub mod watched;
 pub mod window;
+pub mod window_traces;

@@ -31,6 +31,12 @@ impl Window {
         }
     }
 
+    /// Whether a moment is in it.
+    #[must_use]
+    pub const fn has(&self, now: u64) -> bool {
+        now >= self.from && !self.is_over(now)
+    }
+
     /// Whether it is over.
     #[must_use]
     pub const fn is_over(&self, now: u64) -> bool {

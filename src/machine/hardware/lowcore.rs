@@ -230,6 +230,8 @@ fields! {
     pub IO_INTERRUPTION: [u32; 3] = io_interruption;
     /// External old PSW.
     pub EXTERNAL_OLD: Psw = external_old;
+    /// The guest's general register 15 at the last interruption.
+    pub REGISTER_15: u64 = register_15;
     /// What the exits of a run with a window need.
     pub WINDOW: WindowArea = window;
     /// Machine-check interruption code.
@@ -254,7 +256,8 @@ fields! {
     pub WAIT_BEGAN: u64 = wait_began;
     /// The clock when the last wait ended.
     pub WAIT_ENDED: u64 = wait_ended;
-    EXIT_PSW: Psw = exit_psw;
+    /// The PSW that the exit to the guest, or a probe, loads.
+    pub EXIT_PSW: Psw = exit_psw;
     PROBE_REGISTERS: [u64; 16] = probe_registers;
 }
 
@@ -277,6 +280,11 @@ pub fn set_exit_psw(psw: Psw) {
 /// Sets what the exits of a run with a window need.
 pub fn set_window(window: WindowArea) {
     WINDOW.set(window);
+}
+
+/// Sets what the last program interruption stored, for a trap entry that looks at it later.
+pub fn set_program_identification(identification: u32) {
+    PROGRAM_IDENTIFICATION.set(identification);
 }
 
 /// Notes what control register 0 holds.

@@ -261,6 +261,7 @@ pub(super) fn start(
         }
     }
     if block.window.is_wanted() && exact {
+        let traces = operator::traces::of_window(block.commands().unwrap_or_default());
         for (number, cell) in machine.cpus.iter().enumerate().take(cpus) {
             let area = if number == 0 {
                 Area::OWN
@@ -268,7 +269,7 @@ pub(super) fn start(
                 Area::at(prefixes[number])
             };
             // SAFETY: as above.
-            window::begin(area, unsafe { &mut *cell.get() }, &block.window);
+            window::begin(area, unsafe { &mut *cell.get() }, &block.window, traces);
         }
     }
     heap::seal();
@@ -468,6 +469,8 @@ fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
     // SAFETY: this is CPU 0, and the cell is its own.
     let cpu = unsafe { &mut *machine.cpus[0].get() };
     trap::take_up(cpu);
+    // What a window adds to them must not take time behind the beginning.
+    let commands = operator::traces::without_window(block.commands().unwrap_or_default());
     let ten_milliseconds = 4096 * 10_000;
     let next = (instruction::stckf() / ten_milliseconds + 2) * ten_milliseconds;
     let begin = next.max(block.begin.get());
@@ -487,7 +490,7 @@ fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
     for request in block.profilers() {
         machine.his.ask_for(*request);
     }
-    operator::begin(machine, block.commands().unwrap_or_default());
+    operator::begin(machine, commands);
     his::work(cpu);
     trap::go(cpu)
 }

@@ -1,16 +1,16 @@
 //! The operator's traces: beginning and ending them, and showing a guest that one of them has stopped.
 
 use crate::arch::address::Virtual;
-use crate::command::Change;
-use crate::command::Shown;
+use crate::command::{self, Change, Command, Shown};
 use crate::guest::external_means;
 use crate::guest::recording::per::traced;
 use crate::guest::state::account::Mode;
 use crate::guest::state::vcpu::HeldBy;
+use crate::link::loader::IN_WINDOW;
 use crate::machine::io::console;
 use crate::machine::state::machine::{Cpu, Machine};
 use crate::machine::state::operator::{Asked, Operator};
-use crate::per::trace::{Action, NoSuch, TooMany, Trace};
+use crate::per::trace::{Action, NoSuch, TooMany, Trace, Traces};
 use core::sync::atomic::Ordering;
 
 /// Bytes of storage in one line.
@@ -43,6 +43,34 @@ pub fn begin(machine: &Machine, trace: Trace) {
             "no more traces are possible; PER shows them, and PER OFF n ends one\n"
         )),
     }
+}
+
+/// The traces that the host's commands begin in a window. The host has checked them.
+pub fn of_window(commands: &str) -> Traces {
+    let mut traces = Traces::NONE;
+    let lines = commands.lines();
+    for line in lines.filter_map(|line| line.strip_prefix(IN_WINDOW)) {
+        let Ok(Command::Trace(trace)) = command::parse(line) else {
+            defmt::error!("the window has no trace {=str}", line);
+            continue;
+        };
+        if traces.add(trace).is_err() {
+            defmt::error!("the window has no room for {=str}", line);
+        }
+    }
+    traces
+}
+
+/// The host's commands without those of a window, which come last.
+pub fn without_window(commands: &str) -> &str {
+    let mut length = 0;
+    for line in commands.split_inclusive('\n') {
+        if line.starts_with(IN_WINDOW) {
+            break;
+        }
+        length += line.len();
+    }
+    commands.get(..length).unwrap_or_default()
 }
 
 /// Ends the trace with a number, or all.

@@ -2,10 +2,18 @@
 
 use crate::cpumf::sampling::block::BasicEntry;
 use crate::guest::state::window::Window;
+use crate::guest::state::window_traces::WindowTraces;
 use crate::link::frame::Channel;
+use crate::link::trace::{Event, Stream};
 use crate::link::window::{MOST_SAMPLES, WindowHead};
 use crate::machine::io::console;
+use crate::per::trace::Traces;
+extern crate alloc;
+use alloc::boxed::Box;
 use zerocopy::IntoBytes;
+
+/// Bytes of events that wait.
+const ROOM: usize = 8192;
 
 /// The window of one CPU, and its samples that wait.
 #[derive(Debug)]
@@ -18,6 +26,53 @@ pub struct Looked {
     pub tod: u64,
     /// How often samples were sent.
     pub sequence: u32,
+    /// Its traces, if there are any.
+    pub traced: Option<Box<Traced>>,
+}
+
+/// The traces of a window, and their events that wait to be sent.
+#[derive(Debug)]
+pub struct Traced {
+    /// The traces.
+    pub traces: WindowTraces,
+    /// The events.
+    pub events: Events,
+}
+
+/// Events that wait to be sent.
+#[derive(Debug)]
+pub struct Events(Stream<ROOM>);
+
+impl Events {
+    /// Adds an event; sends those before it if there is no room.
+    pub fn add(&mut self, event: &Event<'_>) {
+        if !self.0.has_room() {
+            self.send();
+        }
+        self.0.add(event);
+    }
+
+    fn send(&mut self) {
+        console::send_aside(Channel::Trace, &self.0.payload());
+        self.0.taken();
+    }
+}
+
+impl Traced {
+    /// Nothing has been traced on this CPU.
+    #[must_use]
+    pub fn new(cpu: u16, traces: Traces) -> Self {
+        Self {
+            traces: WindowTraces::new(traces),
+            events: Events(Stream::new(cpu)),
+        }
+    }
+
+    /// Sends the events that wait, and then their number.
+    pub fn finish(&mut self) {
+        self.events.send();
+        self.events.send();
+    }
 }
 
 impl Looked {
@@ -29,6 +84,7 @@ impl Looked {
             samples: heapless::Vec::new(),
             tod: 0,
             sequence: 0,
+            traced: None,
         }
     }
 

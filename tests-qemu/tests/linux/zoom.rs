@@ -2,7 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use measure::{folder::record::RunRecord, profile::Profile};
+use measure::{
+    folder::record::RunRecord,
+    profile::Profile,
+    views::trace::{self, Form},
+};
 use tempfile::TempDir;
 use tests_qemu::{
     chance::{Distance, by_routine},
@@ -90,8 +94,23 @@ fn a_run_that_went_on_from_a_kept_system_is_looked_at_again_if_it_has_a_date() {
     let record = RunRecord::read(&directory.path().join("run")).unwrap();
     let length = (record.ended - record.begin) / 4096 / 1000;
     let times = [format!("{}ms", length - 5), format!("{}ms", length - 1)];
-    let finished = zoom(&directory, &["--from", &times[0], "--to", &times[1]]);
+    // The kernel's routines are where this boot had them.
+    let traces = ["-e", "FETCH RANGE __do_syscall", "-e", "STORE COUNT"];
+    let window = ["--from", &times[0], "--to", &times[1]];
+    let finished = zoom(&directory, &[&window[..], &traces].concat());
     assert_eq!(finished.code, Some(0), "{finished:?}");
+    let zoomed = directory.path().join("run-zoom-1");
+    let tracing = RunRecord::read(&zoomed).unwrap().tracing;
+    let counts: Vec<u64> = tracing.traces.iter().map(|of| of.events).collect();
+    assert!(counts[0] > 100 && counts[1] > 10 * counts[0], "{counts:?}");
+    assert_eq!(tracing.streamed, counts[0]);
+    let mut events = Vec::new();
+    trace::show(&zoomed, Form::Text, &mut events).unwrap();
+    let events = String::from_utf8(events).unwrap();
+    assert!(
+        events.lines().all(|line| line.contains("__do_syscall+")),
+        "{events}"
+    );
     let finished = zoom(&directory, &["--from", "9ms", "--to", "8ms"]);
     finished.assert_fails(2, &["--from before --to"]);
 

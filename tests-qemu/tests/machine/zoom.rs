@@ -10,6 +10,7 @@ use measure::{
     numbers::quantities::Sampling,
     options::RunOptions,
     profile::Profile,
+    views::trace::{self, Form},
     zoom::{self, Request, Zoomed, span::Moment},
 };
 use tempfile::TempDir;
@@ -54,6 +55,7 @@ impl First {
             times: times.map(|(from, to)| (moment(from), moment(to))),
             around: None,
             interval: zoom::SHORTEST,
+            traces: Vec::new(),
             out: None,
         }
     }
@@ -139,6 +141,116 @@ fn a_guest_that_looks_at_clocks_and_timers_all_the_time_does_not_notice_the_wind
         samples += window.checked_samples;
     }
     assert!(samples > 100, "{samples}");
+}
+
+/// All events there are.
+const EVENTS: [&str; 4] = ["PER FETCH", "PER BRANCH", "PER STORE", "PER REG ALL"];
+
+/// Events of a run as lines, without their numbers.
+fn lines(folder: &Path) -> Vec<String> {
+    let mut text = Vec::new();
+    trace::show(folder, Form::Text, &mut text).unwrap();
+    String::from_utf8(text)
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Guests whose instructions meet exceptions, are executed by others, change pages, spaces, keys and the PSW, or
+/// are performed by the machine. Where they go does not depend on the time.
+const TRACED: [&str; 10] = [
+    "b_dat",
+    "b_execute",
+    "b_keys",
+    "b_lpsw",
+    "b_msa_interruptible",
+    "b_page_end",
+    "b_program_endings",
+    "b_self_modified",
+    "b_stfl",
+    "b_svc",
+];
+
+#[test]
+fn a_window_traces_what_a_traced_run_does_and_costs_the_guest_no_time() {
+    for guest in TRACED {
+        let first = First::of(guest, 100_000);
+        let mut request = first.request(None);
+        request.traces = EVENTS.map(str::to_owned).to_vec();
+        let folder = match first.zoom(&request) {
+            Ok(Zoomed::Same(folder, _)) => folder,
+            other => panic!("{guest}: {other:?}"),
+        };
+        let traced = First::new(&RunOptions {
+            operator: request.traces.clone(),
+            ..ipl::options(guest)
+        });
+        let (found, expected) = (lines(&folder), lines(&traced.folder()));
+        assert!(expected.len() > 1000, "{guest}: {}", expected.len());
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_eq!(found, expected, "{guest}");
+        }
+        assert_eq!(found.len(), expected.len(), "{guest}");
+    }
+}
+
+#[test]
+fn a_window_with_traces_stays_the_first_run_beside_timers_signals_and_events_of_the_guest() {
+    for guest in [
+        "b_clock",
+        "b_low_address_protection",
+        "b_sampling_in_wait",
+        "b_signals",
+        "b_signals_of_many",
+        "b_storm",
+    ] {
+        let first = First::of(guest, 10_000);
+        let mut request = first.request(None);
+        request.traces = EVENTS.map(str::to_owned).to_vec();
+        let zoomed = first.zoom(&request);
+        assert!(
+            matches!(zoomed, Ok(Zoomed::Same(..))),
+            "{guest}: {zoomed:?}"
+        );
+    }
+    // The hardware stops the guest for its own events only.
+    let mut options = ipl::options("b_per_fetch");
+    options.events.recorded = true;
+    let first = First::new(&options);
+    let mut request = first.request(None);
+    request.traces = vec!["PER FETCH COUNT".to_owned()];
+    assert!(matches!(first.zoom(&request), Ok(Zoomed::Same(..))));
+}
+
+#[test]
+fn a_trace_in_a_window_has_the_instructions_of_the_window_and_of_its_range() {
+    let first = First::of("calls", 10_000);
+    let mut request = first.request(Some(("3ms", "3050us")));
+    request.traces = vec!["PER FETCH".to_owned(), "PER BRANCH COUNT".to_owned()];
+    let Ok(Zoomed::Same(folder, _)) = first.zoom(&request) else {
+        panic!("it is another run");
+    };
+    let record = RunRecord::read(&folder).unwrap();
+    let counts: Vec<u64> = record.tracing.traces.iter().map(|of| of.events).collect();
+    // 50 microseconds have 50,000 instructions, less those of the machine for five samples.
+    assert!((48_000..=49_500).contains(&counts[0]), "{counts:?}");
+    assert!(counts[1] > 0 && counts[1] < counts[0] / 2, "{counts:?}");
+    assert_eq!(lines(&folder).len() as u64, counts[0]);
+
+    // A routine by its name: the guest runs on outside of it.
+    let mut request = first.request(Some(("3ms", "4ms")));
+    request.traces = vec!["PER FETCH RANGE calls::nested".to_owned()];
+    let Ok(Zoomed::Same(folder, _)) = first.zoom(&request) else {
+        panic!("it is another run");
+    };
+    let inside = lines(&folder);
+    assert!(inside.len() > 1000);
+    assert!(inside.iter().all(|line| line.contains("calls::nested+")));
+    request.traces = vec!["PER FETCH RANGE calls::nestd".to_owned()];
+    assert!(first.refusal(&request).contains("calls::nested"));
+    request.traces = vec!["PER FETCH STOP".to_owned()];
+    assert!(first.refusal(&request).contains("cannot stop"));
 }
 
 #[test]

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::zoom::{Request, SHORTEST, span::Moment};
+use crate::{
+    events::command::event,
+    zoom::{Request, SHORTEST, span::Moment},
+};
 
 /// The part of a run to look at, and how closely.
 #[derive(Clone, Debug, Args)]
@@ -24,6 +27,9 @@ pub struct ZoomArguments {
     /// Cycles from one sample to the next in the window, 1000 or more, and fewer than in the run
     #[arg(long, value_name = "CYCLES", default_value_t = SHORTEST)]
     pub interval: u64,
+    /// Trace program events in the window, as `run -e` does: BRANCH, FETCH, STORE or REG, with RANGE and COUNT
+    #[arg(short = 'e', long = "trace", value_name = "EVENT", value_parser = event)]
+    pub traces: Vec<String>,
     /// Where the finer samples go [default: a fresh DIR-zoom-N]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -37,6 +43,7 @@ impl ZoomArguments {
             times: self.from.zip(self.to),
             around: self.around.clone(),
             interval: self.interval,
+            traces: self.traces.clone(),
             out: self.out.clone(),
         }
     }
@@ -47,6 +54,7 @@ pub const EXAMPLES: &str = "\
 Examples:
   cargo measure zoom millimeter-workload-1 --from 1.2s --to 1210ms
   cargo measure zoom millimeter-linux-1 --around do_mmap --interval 2000
+  cargo measure zoom millimeter-linux-1 --from 2s --to 2001ms --trace 'FETCH RANGE vfs_read'
   cargo measure report millimeter-workload-1-zoom-1 --html window.html";
 
 #[cfg(test)]

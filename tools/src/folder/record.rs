@@ -458,6 +458,9 @@ pub struct TracingRecord {
     pub lost_in_machine: u64,
     /// Events that the machine sent and that did not arrive.
     pub lost_on_link: u64,
+    /// In a window: instructions that the machine performed together with others, so that no trace saw them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unseen: u64,
 }
 
 impl TracingRecord {

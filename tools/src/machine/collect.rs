@@ -610,6 +610,7 @@ impl<'t> Collector<'t> {
             },
             Ok(State::Traced(traced)) => {
                 let trace = traced.trace.get();
+                record.tracing.unseen = traced.unseen.get().into();
                 let traces = &mut record.tracing.traces;
                 traces.retain(|known| known.trace != trace);
                 traces.push(TracedRecord {

@@ -299,7 +299,7 @@ fn setup<'a>(qemu: &Qemu, options: &'a RunOptions, cpus: u32, image: &'a Path) -
         devices: options.devices.arguments(),
         version: qemu.version,
         sandbox: qemu.has_sandbox,
-        events: options.events.recorded || options.traces() || options.exact_caches.is_some(),
+        events: options.stops_at_events(),
         log: options.execution_log.as_ref(),
         kept: None,
     }

@@ -13,8 +13,8 @@ use anyhow::{Context, Result, bail, ensure};
 use arch::tod::{UNITS_PER_MICROSECOND, UNIX_EPOCH};
 use link::{
     loader::{
-        BLOCK_ADDRESS, COMMANDS_LENGTH, KEPT_ALIGNMENT, LOWEST_STAGE, LoaderBlock, MOST_STAGED,
-        NO_ICOUNT, Segment, WHEN_WAITING, flags,
+        BLOCK_ADDRESS, COMMANDS_LENGTH, IN_WINDOW, KEPT_ALIGNMENT, LOWEST_STAGE, LoaderBlock,
+        MOST_STAGED, NO_ICOUNT, Segment, WHEN_WAITING, flags,
     },
     service::Request,
     state::Mode,
@@ -113,7 +113,9 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
     block.begin = options.rtc.seconds().map_or(0, begin).into();
     let later = options.when_waiting.iter();
     let later = later.map(|command| format!("{WHEN_WAITING}{command}"));
-    for command in options.operator.iter().cloned().chain(later) {
+    let traces = options.again.iter().flat_map(|again| &again.traces);
+    let traces = traces.map(|command| format!("{IN_WINDOW}{command}"));
+    for command in options.operator.iter().cloned().chain(later).chain(traces) {
         if command.contains(['\n', '\0']) || !block.add_command(&command) {
             bail!(
                 "the operator's command {command:?} cannot be given in advance: a command is one line, and all of them together have at most {COMMANDS_LENGTH} bytes"

@@ -12,6 +12,8 @@ use crate::symbols::signed::Nonce;
 pub struct Again {
     /// The window, by the TOD clock.
     pub window: Window,
+    /// The operator's commands that begin traces in the window, with addresses.
+    pub traces: Vec<String>,
     /// The identities of the parts of the first run.
     pub parts: BTreeMap<String, String>,
     /// With what its first process signed.
@@ -52,6 +54,7 @@ mod tests {
         };
         let again = Again {
             window: Window::default(),
+            traces: Vec::new(),
             parts: parts(&[("the image", "1"), ("QEMU", "7")]),
             nonce: None,
         };

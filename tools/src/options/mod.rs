@@ -240,6 +240,17 @@ impl RunOptions {
         self.events.traced || commands.into_iter().any(|line| begins_trace(line))
     }
 
+    /// Whether QEMU has to stop at program events: the guest, the operator or the machine records some.
+    pub fn stops_at_events(&self) -> bool {
+        self.events.recorded
+            || self.traces()
+            || self.exact_caches.is_some()
+            || self
+                .again
+                .as_ref()
+                .is_some_and(|again| !again.traces.is_empty())
+    }
+
     /// Refuses options that are impossible or do not go together.
     pub fn check(&self) -> Result<()> {
         match self.cpus {

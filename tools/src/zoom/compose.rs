@@ -11,7 +11,7 @@ use link::window::{self, ENTRY, WindowHead};
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use crate::folder::{
-    CONSOLE, SYMBOLS,
+    CONSOLE, EVENTS, SYMBOLS,
     record::{RunRecord, WindowRecord},
     sdb_name, window_name,
 };
@@ -27,6 +27,7 @@ pub fn compose(
     out: &Path,
     repeated: &Path,
     interval: u64,
+    traces: &[String],
     mut shown: WindowRecord,
 ) -> Result<WindowRecord> {
     let mut record = RunRecord::read(repeated)?;
@@ -40,12 +41,22 @@ pub fn compose(
         totals.samples_lost = 0;
         shown.missed += missed;
     }
-    for name in [SYMBOLS, CONSOLE] {
-        write(
-            out,
-            name,
-            &fs::read(repeated.join(name)).unwrap_or_default(),
-        )?;
+    let events = (!traces.is_empty()).then_some(EVENTS);
+    for name in [SYMBOLS, CONSOLE].into_iter().chain(events) {
+        let path = repeated.join(name);
+        if path.exists() {
+            // Events can be many.
+            fs::copy(&path, out.join(name))
+                .map(drop)
+                .with_context(|| not_written(&out.join(name)))?;
+        } else {
+            write(out, name, &[])?;
+        }
+    }
+    for traced in &mut record.tracing.traces {
+        if let Some(line) = traces.get(usize::from(traced.trace)) {
+            traced.what = line.trim_start_matches("PER ").to_owned();
+        }
     }
     record.interval = interval;
     record.asked = None;
@@ -60,12 +71,14 @@ pub fn compose(
 
 fn write(out: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let path = out.join(name);
-    fs::write(&path, bytes).with_context(|| {
-        format!(
-            "cannot write {}; free some space or choose another folder with --out",
-            path.display()
-        )
-    })
+    fs::write(&path, bytes).with_context(|| not_written(&path))
+}
+
+fn not_written(path: &Path) -> String {
+    format!(
+        "cannot write {}; free some space or choose another folder with --out",
+        path.display()
+    )
 }
 
 /// The samples of a CPU as blocks, how many there are, and how many were missed.

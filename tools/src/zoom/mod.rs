@@ -22,6 +22,7 @@ use link::loader::{SHORTEST_INTERVAL, Window};
 
 use crate::{
     computer::progress::Progress,
+    events::{command, event::Routines},
     folder::record::{Asked, RunRecord, WindowRecord},
     numbers::{grouped, quantities::Rtc},
     options::again::Again,
@@ -42,6 +43,8 @@ pub struct Request {
     pub around: Option<String>,
     /// Cycles from one sample to the next.
     pub interval: u64,
+    /// The operator's commands that begin traces in the window, perhaps with names.
+    pub traces: Vec<String>,
     /// Where the finer samples go; beside the first run otherwise.
     pub out: Option<PathBuf>,
 }
@@ -87,6 +90,7 @@ pub fn zoom(
         .with_context(|| format!("cannot find the run {}", request.directory.display()))?;
     let record = RunRecord::read(first)?;
     let asked = refusals::check(&record, first)?;
+    let traces = traces(request, first, &record)?;
     check_interval(request.interval, record.interval)?;
     let span = match (&request.times, &request.around) {
         (None, Some(symbol)) => span::around(first, &record, symbol)?,
@@ -106,6 +110,7 @@ pub fn zoom(
         rtc: record.rtc.parse().map_err(anyhow::Error::msg)?,
         again: Again {
             window,
+            traces: traces.clone(),
             parts: record.parts.clone(),
             nonce,
         },
@@ -124,7 +129,7 @@ pub fn zoom(
     {
         return Err(error);
     }
-    let checked = match same::compare(first, &repeated)? {
+    let checked = match same::compare(first, &repeated, !traces.is_empty())? {
         Ok(checked) => checked,
         Err(difference) => return Ok(Zoomed::Other(out, difference)),
     };
@@ -137,8 +142,20 @@ pub fn zoom(
         checked_samples: checked,
         missed: 0,
     };
-    let shown = compose::compose(&out, &repeated, request.interval, shown)?;
+    let shown = compose::compose(&out, &repeated, request.interval, &request.traces, shown)?;
     Ok(Zoomed::Same(out, shown))
+}
+
+/// The commands of the traces with the addresses that the names had in the first run.
+fn traces(request: &Request, first: &Path, record: &RunRecord) -> Result<Vec<String>> {
+    if request.traces.is_empty() {
+        return Ok(Vec::new());
+    }
+    refusals::check_traces(&request.traces, record, first)?;
+    let names = Routines::of_run(first, record)?.names();
+    let lines = request.traces.iter();
+    let resolved = lines.map(|line| Ok(command::resolved(line, &names)?.line));
+    resolved.collect()
 }
 
 /// What was looked at, in words.
@@ -248,6 +265,7 @@ mod tests {
             times: None,
             around: None,
             interval: 1000,
+            traces: Vec::new(),
             out: Some(first),
         };
         assert!(out(&request).unwrap_err().to_string().contains("--out"));

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use link::state::Mode;
+use per::trace::MOST_TRACES;
 
 use crate::folder::record::{Asked, End, RunRecord};
 
@@ -76,6 +77,38 @@ pub fn check(record: &RunRecord, directory: &Path) -> Result<Asked> {
             "{place} does not say how its run was begun; make it anew with run, linux or exec of this version"
         ),
     }
+}
+
+/// Refuses traces that a window of a run cannot have. They are the operator's commands.
+///
+/// # Errors
+/// There is one.
+pub fn check_traces(traces: &[String], record: &RunRecord, directory: &Path) -> Result<()> {
+    let place = directory.display();
+    if !record.tracing.is_empty() {
+        bail!(
+            "the run in {place} traced events itself, and its window cannot trace others; make it anew without traces"
+        );
+    }
+    if record.exact_caches.is_some() {
+        bail!(
+            "the run in {place} modelled caches, for which every instruction stops already; make it anew without --exact-caches"
+        );
+    }
+    if traces.len() > MOST_TRACES {
+        bail!(
+            "{} traces are too many; a window has at most {MOST_TRACES}",
+            traces.len()
+        );
+    }
+    let stops = |line: &&String| {
+        let last = line.split_ascii_whitespace().next_back();
+        last.is_some_and(|word| word.eq_ignore_ascii_case("STOP"))
+    };
+    if let Some(line) = traces.iter().find(stops) {
+        bail!("{line}: a window cannot stop the guest; choose TRACE or COUNT");
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -155,5 +188,39 @@ mod tests {
             });
         };
         refuses(&window, "/first");
+    }
+
+    #[test]
+    fn a_window_traces_only_what_the_run_did_not_record_and_never_stops_it() {
+        let refusal = |lines: &[&str], record: &RunRecord| {
+            let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+            check_traces(&lines, record, Path::new("d")).map_err(|error| error.to_string())
+        };
+        let record = repeatable();
+        assert_eq!(refusal(&["PER FETCH", "PER BRANCH COUNT"], &record), Ok(()));
+        let stop = refusal(&["PER FETCH", "PER BRANCH stop"], &record).unwrap_err();
+        assert!(
+            stop.contains("PER BRANCH stop") && stop.contains("COUNT"),
+            "{stop}"
+        );
+        assert!(
+            refusal(&["PER FETCH"; 9], &record)
+                .unwrap_err()
+                .contains("at most 8")
+        );
+        let mut traced = repeatable();
+        traced.tracing.streamed = 1;
+        assert!(
+            refusal(&["PER FETCH"], &traced)
+                .unwrap_err()
+                .contains("without traces")
+        );
+        let mut cached = repeatable();
+        cached.exact_caches = Some(String::new());
+        assert!(
+            refusal(&["PER FETCH"], &cached)
+                .unwrap_err()
+                .contains("--exact-caches")
+        );
     }
 }

@@ -55,11 +55,12 @@ impl Difference {
     }
 }
 
-/// Compares what two runs left. Returns how many samples were compared, or the first difference.
+/// Compares what two runs left. Returns how many samples were compared, or the first difference. If the window
+/// `is_traced`, events of the repeated run are those of the window.
 ///
 /// # Errors
 /// Something cannot be read.
-pub fn compare(first: &Path, repeated: &Path) -> Result<Result<u64, Difference>> {
+pub fn compare(first: &Path, repeated: &Path, is_traced: bool) -> Result<Result<u64, Difference>> {
     let records = [RunRecord::read(first)?, RunRecord::read(repeated)?];
     let mut cpus = BTreeSet::new();
     for directory in [first, repeated] {
@@ -81,8 +82,9 @@ pub fn compare(first: &Path, repeated: &Path) -> Result<Result<u64, Difference>>
     }
     let cpus = records[0].totals.iter().map(|of| of.cpu);
     let stacks = cpus.flat_map(|cpu| [stacks_name(cpu), copies_name(cpu)]);
-    let names = [COUNTERS, CONSOLE, EVENTS].map(str::to_owned);
-    for name in names.into_iter().chain(stacks) {
+    let events = (!is_traced).then_some(EVENTS);
+    let names = [COUNTERS, CONSOLE].into_iter().chain(events);
+    for name in names.map(str::to_owned).chain(stacks) {
         let (one, other) = (read(first, &name)?, read(repeated, &name)?);
         if let Err(difference) = bytes(&name, &one, &other) {
             return Ok(Err(difference));
@@ -261,10 +263,10 @@ mod tests {
         for directory in [first, repeated] {
             record.write(directory).unwrap();
         }
-        assert_eq!(compare(first, repeated).unwrap(), Ok(0));
+        assert_eq!(compare(first, repeated, false).unwrap(), Ok(0));
         for name in [CONSOLE, COUNTERS, EVENTS, &stacks_name(0), &copies_name(0)] {
             fs::write(repeated.join(name), "x").unwrap();
-            let difference = compare(first, repeated).unwrap().unwrap_err();
+            let difference = compare(first, repeated, false).unwrap().unwrap_err();
             assert_eq!(difference.place, format!("byte 0 of {name}"));
             fs::remove_file(repeated.join(name)).unwrap();
         }

@@ -33,6 +33,33 @@ pub fn take_over<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, har
     super::change(cpu, configuration, hardware);
 }
 
+/// An instruction with events of traces.
+pub(super) struct Found {
+    head: EventHead,
+    /// The contents of the registers that it altered.
+    registers: heapless::Vec<U64, 16>,
+    /// Whether a trace does more than count.
+    is_streamed: bool,
+    /// The trace that stops the guest, if there is one.
+    stop: Option<u8>,
+}
+
+impl Found {
+    /// The event, unless it is only to be counted.
+    pub(super) fn event(&self) -> Option<Event<'_>> {
+        self.is_streamed.then_some(Event {
+            head: self.head,
+            registers: &self.registers,
+        })
+    }
+
+    /// The numbers of the traces that it belongs to.
+    pub(super) fn traces(&self) -> impl Iterator<Item = u8> + use<> {
+        let traces = self.head.traces;
+        (0..8).filter(move |number| traces & 0x80 >> number != 0)
+    }
+}
+
 /// The watched instruction is completed, or has met the program exception `code`: reports its events to each trace.
 #[cold]
 #[inline(never)]
@@ -42,9 +69,31 @@ pub(super) fn report<H: Hardware>(
     hardware: &mut H,
     code: u16,
 ) {
+    let Some(found) = find(cpu, configuration, hardware, code) else {
+        return;
+    };
+    for number in found.traces() {
+        let count = configuration.tracing.of(number);
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+    if let Some(event) = found.event() {
+        hardware.traced(cpu.address, &event, found.stop.is_some());
+        if let Some(number) = found.stop {
+            cpu.hold(HeldBy::Trace(number));
+        }
+    }
+}
+
+/// What the traces find in the watched instruction, which is completed or has met the program exception `code`.
+pub(super) fn find<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    code: u16,
+) -> Option<Found> {
     let watched = &cpu.per.watched;
     if watched.text.length == 0 {
-        return;
+        return None;
     }
     let completed = code == 0;
     let taken = completed && branches(cpu).is_some_and(|branch| branch.target.is_some());
@@ -55,7 +104,7 @@ pub(super) fn report<H: Hardware>(
         ..Done::default()
     };
     let mut head = EventHead::default();
-    let (mut streamed, mut stop) = (false, None);
+    let (mut is_streamed, mut stop) = (false, None);
     let traces = cpu.per.traces;
     for (number, trace) in traces.all() {
         let happened = match trace.what {
@@ -75,35 +124,30 @@ pub(super) fn report<H: Hardware>(
         if !happened {
             continue;
         }
-        configuration
-            .tracing
-            .of(number)
-            .fetch_add(1, Ordering::Relaxed);
         head.traces |= 0x80 >> number;
         head.events |= trace.event();
-        streamed |= trace.action != Action::Count;
+        is_streamed |= trace.action != Action::Count;
         if trace.action == Action::Stop {
             stop = Some(number);
         }
     }
-    if streamed {
-        fill(cpu, &mut head, &done, code);
-        let mut registers = heapless::Vec::<U64, 16>::new();
-        for (number, &value) in cpu.general.iter().enumerate() {
-            if done.altered << number & 0x8000 != 0 {
-                // There are no more registers than that.
-                let _ = registers.push(value.into());
-            }
-        }
-        let event = Event {
-            head,
-            registers: &registers,
-        };
-        hardware.traced(cpu.address, &event, stop.is_some());
-        if let Some(number) = stop {
-            cpu.hold(HeldBy::Trace(number));
+    if head.traces == 0 {
+        return None;
+    }
+    fill(cpu, &mut head, &done, code);
+    let mut registers = heapless::Vec::new();
+    for (number, &value) in cpu.general.iter().enumerate() {
+        if done.altered << number & 0x8000 != 0 {
+            // There are no more registers than that.
+            let _ = registers.push(value.into());
         }
     }
+    Some(Found {
+        head,
+        registers,
+        is_streamed,
+        stop,
+    })
 }
 
 /// Fills in what every event has.

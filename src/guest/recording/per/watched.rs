@@ -200,6 +200,21 @@ fn states(cpu: &Vcpu) -> (State<'_>, State<'_>) {
     (before, after)
 }
 
+/// Notes what the watched instruction has stored if it is a control instruction, which was performed unwatched.
+pub(super) fn note_control(cpu: &Vcpu) {
+    let watched = &cpu.per.watched;
+    let (before, after) = states(cpu);
+    let (text, at) = (&watched.text.bytes, watched.text_at);
+    references::stored_by_control(text, at, &before, &after, &mut |reference| {
+        cpu.per.noted.add(reference::Reference {
+            at: Virtual(reference.address),
+            length: reference.length,
+            access: Access::Store,
+            space: named(reference.space),
+        });
+    });
+}
+
 /// The events of the watched instruction, or of what it did before it failed to complete.
 pub(super) fn identify(cpu: &Vcpu, completed: bool) -> Option<Identification> {
     let watched = &cpu.per.watched;

@@ -34,6 +34,13 @@ fn arrived(tracing: &TracingRecord) -> String {
         "streamed: {} instructions with events",
         grouped(tracing.streamed)
     );
+    if tracing.unseen > 0 {
+        let _ = write!(
+            text,
+            "; {} instructions were not looked at, because the machine performed them together with others",
+            grouped(tracing.unseen)
+        );
+    }
     for (lost, how) in [
         (tracing.lost_in_machine, "found no room in the machine"),
         (tracing.lost_on_link, "did not come over the link"),
@@ -81,6 +88,7 @@ mod tests {
             streamed: 12000,
             lost_in_machine: 300,
             lost_on_link: 45,
+            unseen: 6,
         };
         record.write(directory.path()).unwrap();
         let report = Report::read(directory.path()).unwrap();
@@ -88,7 +96,7 @@ mod tests {
         for expected in [
             "The guest ended with success",
             "  1  FETCH RANGE 1000-1FFF TRACE  12,345",
-            "streamed: 12,000 instructions with events; LOST: 300 that found no room in the machine; LOST: 45 that did not",
+            "streamed: 12,000 instructions with events; 6 instructions were not looked at, because the machine performed them together with others; LOST: 300 that found no room in the machine; LOST: 45 that did not",
             "note: 300 traced events found no room",
             "note: 45 traced events were lost on the link",
         ] {
