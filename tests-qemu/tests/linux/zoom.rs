@@ -89,20 +89,29 @@ fn a_run_of_two_cpus_is_the_same_when_ten_milliseconds_are_looked_at_again() {
 #[test]
 fn a_run_that_went_on_from_a_kept_system_is_looked_at_again_if_it_has_a_date() {
     let directory = TempDir::new().unwrap();
-    let finished = boot(directory.path(), &["--", "ls -lR /proc/sys | md5sum"]);
+    let line = ["--interval", "200000", "--", "ls -lR /proc/sys | md5sum"];
+    let finished = boot(directory.path(), &line);
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let record = RunRecord::read(&directory.path().join("run")).unwrap();
     let length = (record.ended - record.begin) / 4096 / 1000;
-    let times = [format!("{}ms", length - 5), format!("{}ms", length - 1)];
+    let times = [format!("{}ms", length - 3), format!("{}ms", length - 1)];
     // The kernel's routines are where this boot had them.
-    let traces = ["-e", "FETCH RANGE __do_syscall", "-e", "STORE COUNT"];
+    let traces = [
+        "-e",
+        "FETCH RANGE __do_syscall",
+        "-e",
+        "BRANCH RANGE __do_syscall COUNT",
+    ];
     let window = ["--from", &times[0], "--to", &times[1]];
     let finished = zoom(&directory, &[&window[..], &traces].concat());
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let zoomed = directory.path().join("run-zoom-1");
     let tracing = RunRecord::read(&zoomed).unwrap().tracing;
     let counts: Vec<u64> = tracing.traces.iter().map(|of| of.events).collect();
-    assert!(counts[0] > 100 && counts[1] > 10 * counts[0], "{counts:?}");
+    assert!(
+        counts[0] > 100 && counts[1] > 0 && counts[1] < counts[0],
+        "{counts:?}"
+    );
     assert_eq!(tracing.streamed, counts[0]);
     let mut events = Vec::new();
     trace::show(&zoomed, Form::Text, &mut events).unwrap();

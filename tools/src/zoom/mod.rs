@@ -155,7 +155,17 @@ fn traces(request: &Request, first: &Path, record: &RunRecord) -> Result<Vec<Str
     let names = Routines::of_run(first, record)?.names();
     let lines = request.traces.iter();
     let resolved = lines.map(|line| Ok(command::resolved(line, &names)?.line));
-    resolved.collect()
+    let resolved: Result<Vec<String>> = resolved.collect();
+    if names.is_empty() {
+        return resolved.with_context(|| {
+            format!(
+                "the run in {} has no names of routines, because it took no samples; write addresses, or make it anew with \
+                 --interval",
+                first.display()
+            )
+        });
+    }
+    resolved
 }
 
 /// What was looked at, in words.
