@@ -1,6 +1,6 @@
 //! The names that a person may write where the machine expects an address.
 //!
-//! All names are kept. [`SymbolTable`](crate::symbols::SymbolTable) has one for each address, but a person need not
+//! All names are kept. [`SymbolTable`] has one for each address, but a person need not
 //! know which name of a place the report shows.
 
 use std::fmt;
