@@ -80,17 +80,20 @@ fn a_guest_that_waits_for_its_host_waits_no_time_however_long_the_host_takes() {
 fn the_hottest_routines_are_the_same_at_two_intervals_that_have_no_common_factor() {
     let shares = |interval| {
         let report = measured("workload", 1, interval).report;
-        let hot = report.hot.iter().take(5);
+        let hot = report.hot.iter();
         hot.map(|hot| (hot.symbol.clone(), report.percent(hot.samples)))
             .collect::<Vec<_>>()
     };
     let (coarse, fine) = (shares(1_000_000), shares(99_991));
-    for ((symbol, coarse), (same, fine)) in coarse.iter().zip(&fine) {
-        assert_eq!(symbol, same);
+    // Routines that are nearly as hot may change places.
+    let hottest = coarse.iter().take(5);
+    for (symbol, coarse) in hottest.clone() {
+        let same = fine.iter().find(|(same, _)| same == symbol);
+        let fine = same.map_or(0.0, |(_, percent)| *percent);
         assert!(
             (coarse - fine).abs() < 2.0,
             "{symbol}: {coarse} and {fine} percent"
         );
     }
-    assert!(coarse.iter().map(|(_, percent)| percent).sum::<f64>() > 80.0);
+    assert!(hottest.map(|(_, percent)| percent).sum::<f64>() > 80.0);
 }
