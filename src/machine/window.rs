@@ -19,6 +19,7 @@ use crate::guest::state::account::{Account, Mode};
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::vcpu::Vcpu;
 use crate::guest::state::window::Window;
+use crate::guest::state::window_traces::WindowTraces;
 use crate::link::loader;
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::{self, Area, WindowArea};
@@ -130,28 +131,25 @@ extern "C" fn window_external(cpu: &mut Cpu) {
 /// stored.
 #[unsafe(no_mangle)]
 extern "C" fn window_program(cpu: &mut Cpu) {
-    let now = cpu.vcpu.account.entered;
-    let first_run = cpu.native.comparator();
     let identification = lowcore::PROGRAM_IDENTIFICATION.get();
-    if cpu.vcpu.per.is_on() || !is_traced(cpu) {
-        settle(cpu, now, AROUND_ENTRY, first_run, false);
+    let is_traced = !cpu.vcpu.per.is_on() && is_traced(cpu);
+    if is_traced && identification as u16 == PER_EVENT {
+        let charges = &cpu.machine.configuration.charges;
+        let overhead = charges.overhead[Class::Program as usize] + u64::from(charges.nullified);
+        go_on_stopped(cpu, lowcore::PROGRAM_OLD.get(), overhead);
+        resume(cpu, overhead);
         return;
     }
-    if identification as u16 != PER_EVENT {
+    if is_traced {
         go_on_met(cpu, identification);
         let without = identification & !u32::from(PER_EVENT);
         if without != identification {
             // What the first run has is without events.
             wait::closed(|| lowcore::set_program_identification(without));
         }
-        settle(cpu, now, AROUND_ENTRY, first_run, false);
-        return;
     }
-    let charges = &cpu.machine.configuration.charges;
-    let overhead = charges.overhead[Class::Program as usize] + u64::from(charges.nullified);
-    let old = lowcore::PROGRAM_OLD.get();
-    go_on_stopped(cpu, old, overhead);
-    resume(cpu, overhead);
+    let now = cpu.vcpu.account.entered;
+    settle(cpu, now, AROUND_ENTRY, cpu.native.comparator(), false);
 }
 
 /// Lets the guest go on after an interruption that was only for the window.
@@ -175,13 +173,14 @@ fn resume(cpu: &mut Cpu, overhead: u64) {
     );
 }
 
+/// The traces of a CPU's window, if it has some.
+fn traces_of(cpu: &Cpu) -> Option<&WindowTraces> {
+    Some(&cpu.window.as_ref()?.traced.as_ref()?.traces)
+}
+
 /// Whether the hardware stops the guest for traces.
 fn is_traced(cpu: &Cpu) -> bool {
-    let traced = cpu
-        .window
-        .as_ref()
-        .and_then(|looked| looked.traced.as_ref());
-    traced.is_some_and(|traced| traced.traces.is_on())
+    traces_of(cpu).is_some_and(WindowTraces::is_on)
 }
 
 /// What tracing takes of a CPU.
@@ -251,11 +250,7 @@ fn go_on_met(cpu: &mut Cpu, identification: u32) {
     let charged = charges.of(identification as u16).unsigned_abs();
     let overhead = charges.overhead[Class::Program as usize] + charged;
     let here = traces::failing(lowcore::PROGRAM_OLD.get(), identification);
-    let traced = cpu
-        .window
-        .as_ref()
-        .and_then(|looked| looked.traced.as_ref());
-    if traced.is_some_and(|traced| !traced.traces.watches(here.address)) {
+    if traces_of(cpu).is_some_and(|traces| !traces.watches(here.address)) {
         go_on_stopped(cpu, here, overhead);
     }
 }

@@ -134,12 +134,14 @@ pub(super) fn find<H: Hardware>(
     if head.traces == 0 {
         return None;
     }
-    fill(cpu, &mut head, &done, code);
     let mut registers = heapless::Vec::new();
-    for (number, &value) in cpu.general.iter().enumerate() {
-        if done.altered << number & 0x8000 != 0 {
-            // There are no more registers than that.
-            let _ = registers.push(value.into());
+    if is_streamed {
+        fill(cpu, &mut head, &done, code);
+        for (number, &value) in cpu.general.iter().enumerate() {
+            if done.altered << number & 0x8000 != 0 {
+                // There are no more registers than that.
+                let _ = registers.push(value.into());
+            }
         }
     }
     Some(Found {

@@ -7,7 +7,7 @@
 //!
 //! A guest that records events itself has the hardware for that, so nothing is traced meanwhile.
 
-use super::traced::{self, Found};
+use super::traced;
 use super::watched::{begin, note_control};
 use crate::delivery;
 use crate::hardware::Hardware;
@@ -39,7 +39,7 @@ pub fn trapped<H: Hardware>(
     }
     if class != Class::Program {
         let old = cpu.interruption.old;
-        completed(cpu, configuration, hardware, traces, old, each);
+        stopped(cpu, configuration, hardware, traces, old, each);
         return;
     }
     let watched = &traces.recording.watched;
@@ -57,21 +57,6 @@ pub fn trapped<H: Hardware>(
         let alone = 1 + u64::from(watched.text.executed);
         traces.unseen += done.saturating_sub(alone);
         found(cpu, configuration, hardware, traces, 0, each);
-    }
-}
-
-/// The hardware has stopped the guest for the window before the instruction that this old PSW designates. The
-/// general registers of the CPU are the guest's. Gives the event of the watched instruction.
-pub fn stopped<H: Hardware>(
-    cpu: &mut Vcpu,
-    configuration: &Configuration,
-    hardware: &H,
-    traces: &mut WindowTraces,
-    old: Psw,
-    each: &mut dyn FnMut(&Event<'_>),
-) {
-    if traces.recording.watching {
-        completed(cpu, configuration, hardware, traces, old, each);
     }
 }
 
@@ -102,8 +87,9 @@ pub fn ended<H: Hardware>(
     }
 }
 
-/// The watched instruction is completed, and the next one is where the old PSW says.
-fn completed<H: Hardware>(
+/// The hardware has stopped the guest before the instruction that this old PSW designates. The general registers of the
+/// CPU are the guest's. Gives the event of the watched instruction, if there is one.
+pub fn stopped<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &H,
@@ -111,6 +97,9 @@ fn completed<H: Hardware>(
     old: Psw,
     each: &mut dyn FnMut(&Event<'_>),
 ) {
+    if !traces.recording.watching {
+        return;
+    }
     let now = cpu.psw;
     cpu.psw.mask = traces.recording.watched.mask;
     cpu.psw = cpu.interrupted_psw(old);
@@ -133,7 +122,7 @@ fn found<H: Hardware>(
     each: &mut dyn FnMut(&Event<'_>),
 ) {
     traces.recording.watching = false;
-    let found: Option<Found> = aside(cpu, traces, |cpu| {
+    let found = aside(cpu, traces, |cpu| {
         if code == 0 && cpu.per.watched.text.length != 0 {
             note_control(cpu);
         }
