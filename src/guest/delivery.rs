@@ -155,7 +155,11 @@ pub const fn load_psw(cpu: &mut Vcpu, psw: Psw) {
     let changed = cpu.psw.mask ^ psw.mask;
     cpu.psw = psw;
     if changed & (PER | DAT | ADDRESS_SPACE | PROBLEM) != 0 {
-        cpu.pending_work.add(PendingWork::CONTROLS);
+        cpu.pending_work.add(if changed & PER != 0 {
+            PendingWork::CONTROLS
+        } else {
+            PendingWork::SPACE
+        });
     }
     cpu.pending_work.add(work_after_load(&psw));
 }

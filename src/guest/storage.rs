@@ -196,7 +196,8 @@ pub fn resolve<H: Hardware>(
         && claim.first.length() == length
         && length != 0
     {
-        cell.set(KeptPage::new(cpu.psw.mask, at, claim.first.start()));
+        let page = KeptPage::new(cpu.psw.mask, at, claim.first.start());
+        cell.set(cpu.kept.keep(page));
     }
     Ok(claim)
 }

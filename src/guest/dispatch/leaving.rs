@@ -20,10 +20,14 @@ const MIRRORED: u64 = LIVE | psw::MACHINE_CHECK;
 /// The work that is more than setting the clock comparator.
 const SETTLED: PendingWork = PendingWork::ATTENTION
     .with(PendingWork::CONTROLS)
+    .with(PendingWork::SPACE)
     .with(PendingWork::OPENED)
     .with(PendingWork::PER)
     .with(PendingWork::PASSED)
     .with(PendingWork::HELD);
+
+/// What every supervisor call and every return to a program leaves to do.
+const LIGHT: PendingWork = PendingWork::OPENED.with(PendingWork::SPACE);
 
 /// PSW bits that the hardware always runs a guest with. The machine's own clock must interrupt even
 /// a guest that runs disabled, or no sample would ever fall into disabled code.
@@ -54,11 +58,13 @@ pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
             if cpu.pending_work.is_empty() {
                 return Next::Run;
             }
-        } else if cpu.pending_work == PendingWork::OPENED
-            && !delivery::any_pending(cpu, configuration)
+        } else if cpu.pending_work.is_only(LIGHT)
+            && (!cpu.pending_work.any(PendingWork::SPACE) || shadow::switch(cpu))
+            && (!cpu.pending_work.any(PendingWork::OPENED)
+                || !delivery::any_pending(cpu, configuration))
         {
-            // No interruption is pending for the masks that were opened.
-            cpu.pending_work.clear(PendingWork::OPENED);
+            // The tables are loaded, and no interruption is pending for the masks that were opened.
+            cpu.pending_work.clear(LIGHT);
             return Next::Run;
         }
     }
@@ -95,7 +101,9 @@ fn settle_all<H: Hardware>(
         if cpu.pending_work.any(PendingWork::ATTENTION) {
             next = attend(cpu, configuration, hardware);
         }
-        let controls = cpu.pending_work.any(PendingWork::CONTROLS);
+        let controls = cpu
+            .pending_work
+            .any(PendingWork::CONTROLS.with(PendingWork::SPACE));
         if controls {
             cpu.change_translations();
             per::renew(cpu, configuration, hardware);

@@ -8,6 +8,7 @@ use crate::millicode::outcome::{Outcome, Performed};
 use crate::millicode::path::Path;
 use crate::state::access::Access;
 use crate::state::pending_work::PendingWork;
+use arch::psw::{ADDRESS_SPACE, DAT};
 use insn::Operand;
 
 /// The number of registers in the range from `r1` to `r3`.
@@ -19,6 +20,10 @@ const fn count(r1: u8, r3: u8) -> usize {
 /// The control registers with subclass masks: of external and I/O interruptions, and machine checks.
 const WITH_MASKS: u16 = 1 << 0 | 1 << 6 | 1 << 14;
 
+/// The control registers of the primary and the secondary space. What the hardware has depends on neither while the CPU is
+/// in the home-space mode, as Linux is when it enters and leaves the kernel.
+const SELECTED_BY_HOME: u16 = 1 << 1 | 1 << 7;
+
 /// Loads one control register. If that changes it, the way out must update what is mirrored in the
 /// hardware and what selects an address space, and a subclass mask may have opened.
 #[inline(always)]
@@ -26,6 +31,13 @@ fn load<H: Hardware, P: Path>(run: &mut Execution<'_, H, P>, number: u8, value: 
     let register = &mut run.cpu.control[usize::from(number & 15)];
     if *register != value {
         *register = value;
+        if SELECTED_BY_HOME >> (number & 15) & 1 != 0
+            && run.cpu.psw.mask & (DAT | ADDRESS_SPACE) == DAT | ADDRESS_SPACE
+            && !run.cpu.pending_work.any(PendingWork::PER)
+        {
+            run.cpu.change_programs();
+            return;
+        }
         run.cpu.pending_work |= PendingWork::CONTROLS;
         if WITH_MASKS >> (number & 15) & 1 != 0 {
             run.cpu.pending_work |= PendingWork::OPENED;

@@ -114,6 +114,8 @@ pub struct KeptPages {
     /// Control registers 1 and 7 under which the pages of the primary and the secondary space were
     /// translated.
     pub(crate) programs: [u64; 2],
+    /// Whether a page of one of these spaces may be kept.
+    pub(crate) has_programs: Cell<bool>,
     /// Pages of instruction text as last translated, by the rightmost bits of the page number. There are
     /// several because a control program masks interruptions in many places.
     pub text: [KeptPage; TEXT_PAGES],
@@ -134,6 +136,7 @@ impl KeptPages {
         Self {
             under: [0; 3],
             programs: [0; 2],
+            has_programs: Cell::new(false),
             text: [KeptPage::NONE; TEXT_PAGES],
             stepped: [KeptPage::NONE; STEPPED_PAGES],
             operands: [const { Cell::new(KeptPage::NONE) }; 3],
@@ -168,8 +171,8 @@ impl KeptPages {
     }
 
     /// Keeps a page whose real address was loaded.
-    pub const fn keep_real(&mut self, page: KeptPage<Real>) {
-        self.real = [page, self.real[0]];
+    pub fn keep_real(&mut self, page: KeptPage<Real>) {
+        self.real = [self.keep(page), self.real[0]];
     }
 
     /// Forgets all pages of instruction text, and gives the one that was kept for an address.
@@ -180,7 +183,9 @@ impl KeptPages {
     }
 
     /// Forgets the pages of the primary and the secondary space.
+    #[cold]
     pub(crate) fn forget_programs(&mut self) {
+        self.has_programs.set(false);
         let operands = self.operands.iter_mut().map(Cell::get_mut);
         let text = self.text.iter_mut().chain(&mut self.stepped);
         for page in text.chain(operands) {
@@ -191,7 +196,17 @@ impl KeptPages {
         }
     }
 
+    /// A page that is kept from now on.
+    #[inline]
+    pub(crate) fn keep<P: Copy>(&self, page: KeptPage<P>) -> KeptPage<P> {
+        if page.is_of_program() {
+            self.has_programs.set(true);
+        }
+        page
+    }
+
     pub(crate) fn forget(&mut self) {
+        self.has_programs.set(false);
         self.text = Self::none().text;
         self.stepped = Self::none().stepped;
         self.operands = Self::none().operands;

@@ -1,13 +1,13 @@
 //! What a CPU has to do before it goes back to the guest: nearly always nothing.
 //!
-//! It is one byte, so that the way out needs one test. Every cause of work sets its bit where it
+//! It is one halfword, so that the way out needs one test. Every cause of work sets its bit where it
 //! arises. A CPU that waits or is not operating always has [`PendingWork::ATTENTION`].
 
 use core::ops::{BitOr, BitOrAssign};
 
 /// A set of kinds of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PendingWork(u8);
+pub struct PendingWork(u16);
 
 impl PendingWork {
     /// Nothing.
@@ -32,12 +32,22 @@ impl PendingWork {
     pub const PASSED: Self = Self(64);
     /// The operator holds the guest here, for a reason that the CPU keeps.
     pub const HELD: Self = Self(128);
+    /// The PSW selects another address space, DAT or the problem state, and nothing else has changed: the hardware
+    /// may have the table already.
+    pub const SPACE: Self = Self(256);
 
     /// Whether any of `some` is pending.
     #[must_use]
     #[inline(always)]
     pub const fn any(self, some: Self) -> bool {
         self.0 & some.0 != 0
+    }
+
+    /// Whether nothing but `some` is pending.
+    #[must_use]
+    #[inline(always)]
+    pub const fn is_only(self, some: Self) -> bool {
+        self.0 & !some.0 == 0
     }
 
     /// Whether nothing is pending.

@@ -305,13 +305,14 @@ impl Vcpu {
 
     /// Keeps a page of instruction text while instructions are executed one at a time.
     pub fn keep_stepped_text(&mut self, at: Virtual, place: Checked) {
-        let page = KeptPage::new(self.psw.mask, at, place);
+        let page = self.kept.keep(KeptPage::new(self.psw.mask, at, place));
         self.kept.stepped[(at.0 >> 12) as usize % STEPPED_PAGES] = page;
     }
 
     /// Keeps a page of instruction text.
     pub fn keep_text(&mut self, at: Virtual, place: Checked) {
-        *self.kept.text_mut(at) = KeptPage::new(self.psw.mask, at, place);
+        let page = self.kept.keep(KeptPage::new(self.psw.mask, at, place));
+        *self.kept.text_mut(at) = page;
     }
 
     /// Forgets all translations that were kept: tables may have changed.
@@ -328,10 +329,19 @@ impl Vcpu {
             self.kept.forget();
             self.kept.under = [control[0], control[13], self.prefix];
         }
+        self.change_programs();
+    }
+
+    /// Control registers 1 and 7 may have changed: forgets what was translated under others.
+    #[inline]
+    pub fn change_programs(&mut self) {
         let [primary, secondary] = self.kept.programs;
-        if (primary ^ control[1]) | (secondary ^ control[7]) != 0 {
-            self.kept.forget_programs();
-            self.kept.programs = [control[1], control[7]];
+        let [_, one, _, _, _, _, _, seven, ..] = self.control;
+        if (primary ^ one) | (secondary ^ seven) != 0 {
+            self.kept.programs = [one, seven];
+            if self.kept.has_programs.get() {
+                self.kept.forget_programs();
+            }
         }
     }
 

@@ -53,7 +53,7 @@ use crate::state::pending_work::PendingWork;
 use crate::state::shadow::{Request, Side};
 use crate::state::vcpu::Vcpu;
 use arch::control;
-use arch::psw::{ADDRESS_SPACE, AddressSpace, HOME_SPACE, IO, SECONDARY_SPACE};
+use arch::psw::{ADDRESS_SPACE, AddressSpace, DAT, HOME_SPACE, IO, PROBLEM, SECONDARY_SPACE};
 use core::sync::atomic::Ordering;
 
 pub mod alone;
@@ -156,11 +156,46 @@ pub fn stale(cpu: &Vcpu, configuration: &Configuration) -> bool {
     cpu.shadow.seen != configuration.shadow.posted()
 }
 
+/// The work that [`load_controls`] does.
+const CONTROLS: PendingWork = PendingWork::CONTROLS.with(PendingWork::SPACE);
+
+/// Lets the hardware translate for a PSW that selects another space, if it has the tables of that space since the last
+/// [`load_controls`]: the table of a program in control register 13, and the two sides of a control program in 1 and 7.
+/// Returns whether it has; otherwise nothing has changed.
+#[inline]
+pub fn switch(cpu: &mut Vcpu) -> bool {
+    let (Some([from, of, sides_then]), Some([program, then])) =
+        (cpu.shadow.loaded_for, cpu.shadow.home_for)
+    else {
+        return false;
+    };
+    let drops = cpu.shadow.spaces.drops;
+    let mask = cpu.psw.mask;
+    // A table that was dropped may not stay loaded, whichever space it is for.
+    if (sides_then ^ drops) | (then ^ drops) != 0 || mask & DAT == 0 {
+        return false;
+    }
+    let space = if mask & (PROBLEM | ADDRESS_SPACE) == PROBLEM {
+        if program != cpu.control[1] {
+            return false;
+        }
+        HOME_SPACE
+    } else {
+        let wanted = [Access::Execute, Access::Fetch].map(|access| asce(cpu, access));
+        if wanted != [from, of] {
+            return false;
+        }
+        SECONDARY_SPACE
+    };
+    cpu.real_space = cpu.real_space & !ADDRESS_SPACE | space;
+    true
+}
+
 /// Loads the real control registers for the guest's state, where they differ.
 ///
 /// Every real LCTLG empties the whole TLB of QEMU, so no register is loaded twice, and the spaces are loaded together.
 pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    cpu.pending_work.clear(PendingWork::CONTROLS);
+    cpu.pending_work.clear(CONTROLS);
     let number = usize::from(cpu.address);
     if cpu.shadow.prefix != cpu.prefix {
         cpu.shadow.prefix = cpu.prefix;
@@ -206,7 +241,7 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
             hardware.load_control(register, value);
         }
     }
-    cpu.pending_work.clear(PendingWork::CONTROLS);
+    cpu.pending_work.clear(CONTROLS);
 }
 
 /// The real address-space control, and the values for real control registers 1, 7 and 13. Registers that the mode does
