@@ -87,6 +87,8 @@ pub trait Hardware {
     fn load(&self, at: Checked, into: &mut [u8]);
     /// Stores bytes into guest storage.
     fn store(&mut self, at: Checked, from: &[u8]);
+    /// Copies bytes of guest storage that are within a page to others that are, and do not overlap them.
+    fn copy(&mut self, from: Checked, to: Checked, length: u64);
     /// Loads a byte of guest storage.
     fn load_u8(&self, at: Checked) -> u8;
     /// Stores a byte into guest storage.

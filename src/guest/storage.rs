@@ -23,6 +23,7 @@ use core::cell::Cell;
 pub mod checked;
 pub mod dat;
 mod keys;
+pub mod moved;
 pub mod program;
 mod scalar;
 pub mod scanner;

@@ -297,6 +297,17 @@ impl Hardware for TestMachine {
         Self::store(self, at.absolute(), from)
     }
 
+    fn copy(&mut self, from: Checked, to: Checked, length: u64) {
+        let (from, to) = (from.absolute(), to.absolute());
+        assert!(from.byte_index() + length <= PAGE && to.byte_index() + length <= PAGE);
+        assert!(from.0.abs_diff(to.0) >= length);
+        if let Some(watcher) = &self.store_watcher {
+            watcher();
+        }
+        let (from, length) = (from.0 as usize, length as usize);
+        self.storage.copy_within(from..from + length, to.0 as usize);
+    }
+
     fn load_u8(&self, at: Checked) -> u8 {
         Self::load_u8(self, at.absolute())
     }

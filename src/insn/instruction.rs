@@ -366,6 +366,20 @@ pub fn decode_common(text: &[u8; 6]) -> Option<Instruction> {
     })
 }
 
+/// Decodes MOVE WITH OPTIONAL SPECIFICATIONS, by which a control program reaches the operands of a supervisor call.
+#[inline]
+#[must_use]
+pub const fn decode_move(text: &[u8; 6]) -> Option<Instruction> {
+    if text[0] != 0xC8 || text[1] & 15 != 0 {
+        return None;
+    }
+    Some(Instruction::Mvcos {
+        first: format::ssf::first(text),
+        second: format::ssf::second(text),
+        r3: format::ssf::r3(text),
+    })
+}
+
 /// Decodes the instructions by which a control program changes its own text, and their like. It issues them as often as
 /// [`decode_common`]'s, but seldom.
 #[inline]

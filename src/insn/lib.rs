@@ -38,7 +38,9 @@ pub mod strict;
 #[cfg(test)]
 mod tests;
 
-pub use instruction::{Instruction, decode, decode_common, decode_listed, decode_real};
+pub use instruction::{
+    Instruction, decode, decode_common, decode_listed, decode_move, decode_real,
+};
 pub use offsets::Offsets;
 pub use opcodes::{assigned, opcode};
 pub use operand::{Operand, RelativeOffset};

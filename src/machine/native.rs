@@ -140,6 +140,12 @@ impl Hardware for Native {
     }
 
     #[inline(always)]
+    fn copy(&mut self, from: Checked, to: Checked, length: u64) {
+        // SAFETY: guest storage, checked, within a page each and apart; the firmware has no reference to it.
+        unsafe { shared_storage::copy(self.place(from), self.place(to), length as usize) };
+    }
+
+    #[inline(always)]
     fn load_u8(&self, at: Checked) -> u8 {
         let (at, prefix) = self.sum(at);
         // SAFETY: guest storage, checked.

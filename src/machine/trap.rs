@@ -8,7 +8,7 @@
 //! [`Vcpu`]: crate::guest::state::vcpu::Vcpu
 
 use crate::arch::control::CR0_EMERGENCY_SIGNAL;
-use crate::arch::interruption::Class;
+use crate::arch::interruption::{Class, is_translation};
 use crate::guest::delivery;
 use crate::guest::dispatch;
 use crate::guest::dispatch::Next;
@@ -397,7 +397,9 @@ extern "C" fn program_interruption(cpu: &mut Cpu) {
 pub fn perform_program(cpu: &mut Cpu, refused: bool) {
     let configuration = &cpu.machine.configuration;
     if !refused {
-        any_program_interruption(cpu);
+        if !performed_without_fetch(cpu) {
+            any_program_interruption(cpu);
+        }
     } else if !fast_path::perform(&mut cpu.vcpu, configuration, &mut cpu.native) {
         // The most frequent trap, which the fast path nearly always handles.
         refused_instruction(cpu);
@@ -411,6 +413,18 @@ fn refused_instruction(cpu: &mut Cpu) {
     let configuration = &cpu.machine.configuration;
     let next = dispatch::refused(&mut cpu.vcpu, configuration, &mut cpu.native);
     go_on(cpu, next);
+}
+
+/// Performs an instruction that the hardware could not fetch, if the fast path handles its case.
+#[inline(always)]
+fn performed_without_fetch(cpu: &mut Cpu) -> bool {
+    let interruption = &mut cpu.vcpu.interruption;
+    if !is_translation(interruption.code()) {
+        return false;
+    }
+    interruption.identification = lowcore::TRANSLATION_EXCEPTION.get();
+    let configuration = &cpu.machine.configuration;
+    fast_path::perform_not_fetched(&mut cpu.vcpu, configuration, &mut cpu.native)
 }
 
 /// A program interruption that is not the refusal of an instruction.

@@ -239,6 +239,10 @@ fn is_privileged<H: Hardware>(cpu: &mut Vcpu, hardware: &H, at: Virtual, page: C
     if insn::decode_common(&bytes).is_none() && insn::decode_real(&bytes).is_none() {
         return false;
     }
+    // The next time the fast path finds it.
+    if !cpu.per.is_on() && cpu.shadow.alone.is_none() {
+        cpu.keep_text(here, place);
+    }
     cpu.text = Text::of(bytes);
     let code = Exception::PrivilegedOperation.code();
     cpu.interruption.cause = u32::from(cpu.text.length) << 16 | u32::from(code);

@@ -6,11 +6,12 @@
 use crate::hardware::Hardware;
 use crate::millicode::execution::{Execution, fault};
 use crate::millicode::outcome::Performed;
+use crate::millicode::path::Path;
 use crate::state::access::{Access, AccessKey, Fault, Manner, Space};
-use crate::storage::{self, Claim, Piece, scanner};
+use crate::storage::{self, Claim, Piece, moved, scanner};
 use arch::address::{PAGE, Virtual};
 use arch::condition::ConditionCode;
-use arch::interruption::ProgramInterruption as P;
+use arch::interruption::ProgramInterruption;
 use arch::psw::AddressSpace;
 use insn::Operand;
 
@@ -24,23 +25,46 @@ fn part(claim: &Claim, offset: u64) -> Piece {
 }
 
 /// Moves the bytes of one claim to another, from left to right.
-fn copy<H: Hardware>(run: &mut Execution<'_, H>, from: &Claim, to: &Claim) {
-    let mut buffer = [0; 256];
+#[inline]
+fn copy<H: Hardware, P>(run: &mut Execution<'_, H, P>, from: &Claim, to: &Claim) {
     let mut offset = 0;
     loop {
         let (source, target) = (part(from, offset), part(to, offset));
-        let length = source
-            .length()
-            .min(target.length())
-            .min(buffer.len() as u64);
+        let length = source.length().min(target.length());
         if length == 0 {
             return;
         }
-        let bytes = buffer.split_at_mut(length as usize).0;
-        run.hardware.load(source.start(), bytes);
         scanner::store_into(run.configuration, run.hardware, target.start().absolute());
-        run.hardware.store(target.start(), bytes);
+        let (from, to) = (source.start(), target.start());
+        let [at, into] = [from, to].map(|place| place.absolute().0);
+        if at.abs_diff(into) < length {
+            overlapping(run, source, target, length);
+        } else if length == PAGE {
+            run.hardware.move_page(from.frame(), to.frame());
+        } else {
+            run.hardware.copy(from, to, length);
+        }
         offset += length;
+    }
+}
+
+/// Moves bytes to where some of them are: pieces of 256 bytes, each of which is fetched before it is stored.
+#[cold]
+#[inline(never)]
+fn overlapping<H: Hardware, P>(
+    run: &mut Execution<'_, H, P>,
+    mut source: Piece,
+    mut target: Piece,
+    mut length: u64,
+) {
+    let mut buffer = [0; 256];
+    while length != 0 {
+        let part = length.min(buffer.len() as u64);
+        let bytes = buffer.split_at_mut(part as usize).0;
+        run.hardware.load(source.start(), bytes);
+        run.hardware.store(target.start(), bytes);
+        (source, target) = (source.after(part), target.after(part));
+        length -= part;
     }
 }
 
@@ -56,14 +80,27 @@ struct Place {
 ///
 /// # Errors
 /// Access: fetch for the source, then store for the target.
-fn transfer<H: Hardware>(
-    run: &mut Execution<'_, H>,
+#[inline]
+fn transfer<H: Hardware, P>(
+    run: &mut Execution<'_, H, P>,
     to: Place,
     from: Place,
     length: u64,
 ) -> Result<(), Fault> {
     let claim = |place: Place, access| {
         let Place { space, at, key } = place;
+        if key.is_zero() {
+            let (cpu, configuration) = (&*run.cpu, run.configuration);
+            return moved::resolve(
+                cpu,
+                configuration,
+                &*run.hardware,
+                space,
+                at,
+                length,
+                access,
+            );
+        }
         let manner = Manner {
             space: Some(space),
             access,
@@ -83,7 +120,7 @@ const fn space(code: AddressSpace) -> Result<Space, Fault> {
         AddressSpace::Primary => Ok(Space::Primary),
         AddressSpace::Secondary => Ok(Space::Secondary),
         AddressSpace::Home => Ok(Space::Home),
-        AddressSpace::AccessRegister => Err(Fault::plain(P::SpecialOperation)),
+        AddressSpace::AccessRegister => Err(Fault::plain(ProgramInterruption::SpecialOperation)),
     }
 }
 
@@ -128,20 +165,22 @@ impl AccessControls {
 /// operand 2; store, operand 1).
 ///
 /// Source: Principles of Operation, "MOVE WITH OPTIONAL SPECIFICATIONS".
-pub(super) fn mvcos<H: Hardware>(
-    run: &mut Execution<'_, H>,
+#[inline]
+pub(super) fn mvcos<H: Hardware, P: Path>(
+    run: &mut Execution<'_, H, P>,
     first: Operand,
     second: Operand,
     r3: u8,
-) -> Performed {
+) -> Performed<P::Refusal> {
+    let problem = run.problem_state()?;
     run.dat()?;
     let zero = run.register(0);
     let (to, from) = (
         AccessControls((zero >> 16) as u16),
         AccessControls(zero as u16),
     );
-    if to.space() == Some(AddressSpace::Home) && run.cpu.psw.problem_state() {
-        return fault(P::SpecialOperation);
+    if to.space() == Some(AddressSpace::Home) && problem {
+        return fault(ProgramInterruption::SpecialOperation);
     }
     let current = run.cpu.psw.address_space();
     let target = space(to.space().unwrap_or(current))?;
@@ -153,7 +192,7 @@ pub(super) fn mvcos<H: Hardware>(
     // not reach another space, where pages may have that very key.
     let [to_key, from_key] = [to, from].map(|controls| controls.key().unwrap_or(run.key()));
     if !run.may_use_key(to_key) || !run.may_use_key(from_key) {
-        return fault(P::PrivilegedOperation);
+        return fault(ProgramInterruption::PrivilegedOperation);
     }
     let asked = run.length_in(r3);
     let to = Place {
@@ -194,10 +233,10 @@ fn move_to<H: Hardware>(
         run.cpu.psw.address_space(),
         AddressSpace::Primary | AddressSpace::Secondary
     ) {
-        return fault(P::SpecialOperation);
+        return fault(ProgramInterruption::SpecialOperation);
     }
     if !run.may_use_key(key) {
-        return fault(P::PrivilegedOperation);
+        return fault(ProgramInterruption::PrivilegedOperation);
     }
     let asked = run.length_in(r1);
     transfer(run, to, from, asked.min(256))?;
@@ -291,11 +330,11 @@ pub(super) fn mvpg<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> P
     let controls = run.register(0);
     let specified = controls & (MVPG_FIRST_KEY | MVPG_SECOND_KEY);
     if controls & MVPG_RESERVED != 0 || specified == MVPG_FIRST_KEY | MVPG_SECOND_KEY {
-        return fault(P::Specification);
+        return fault(ProgramInterruption::Specification);
     }
     let key = key_in(run, 0);
     if specified != 0 && !run.may_use_key(key) {
-        return fault(P::PrivilegedOperation);
+        return fault(ProgramInterruption::PrivilegedOperation);
     }
     let claim = |n: u8, access, specifies| {
         let page = Virtual(run.address_in(n)).page();
@@ -311,10 +350,12 @@ pub(super) fn mvpg<H: Hardware>(run: &mut Execution<'_, H>, r1: u8, r2: u8) -> P
         };
         claim.map(|claim| claim.first.start())
     };
-    let invalid =
-        |found: &Fault| found.interruption == P::PageTranslation && controls & MVPG_OPTION != 0;
+    let invalid = |found: &Fault| {
+        found.interruption == ProgramInterruption::PageTranslation && controls & MVPG_OPTION != 0
+    };
     let identified = |found: Fault| Fault {
-        operand_access: (found.interruption == P::PageTranslation).then_some(r1 << 4 | r2),
+        operand_access: (found.interruption == ProgramInterruption::PageTranslation)
+            .then_some(r1 << 4 | r2),
         ..found
     };
     let source = match claim(r2, Access::Fetch, MVPG_SECOND_KEY) {

@@ -7,18 +7,21 @@
 
 use super::execution::Execution;
 use super::path::Fast;
-use super::{common, translation};
+use super::{common, copying, psw, translation};
 use crate::delivery;
 use crate::hardware::Hardware;
 use crate::millicode::outcome::Outcome;
+use crate::state::access::Space;
 use crate::state::configuration::Configuration;
 use crate::state::kept::KeptPage;
+use crate::state::pending_work::PendingWork;
 use crate::state::text::Text;
 use crate::state::vcpu::Vcpu;
 use crate::storage::{self, shadow};
 use arch::address::{Real, Virtual};
 use arch::condition::ConditionCode;
 use arch::psw::{EXTENDED_ADDRESSING, PROBLEM};
+use arch::table::{TEID_ADDRESS, TEID_SPACE};
 use insn::{self, Instruction, Operand};
 
 /// Performs and counts the instruction that the hardware has just refused, if the fast path handles its case. In any
@@ -44,7 +47,11 @@ pub fn perform<H: Hardware>(
     };
     let [text @ .., _, _] = doubleword.to_be_bytes();
     let Some(instruction) = insn::decode_common(&text) else {
-        return by_real_address(cpu, configuration, hardware, doubleword);
+        return if text[0] == MOVES {
+            with_optional_specifications(cpu, configuration, hardware, doubleword)
+        } else {
+            by_real_address(cpu, configuration, hardware, doubleword)
+        };
     };
     let charged = configuration.charges.of(cpu.interruption.code());
     let problem = cpu.psw.problem_state();
@@ -61,6 +68,53 @@ pub fn perform<H: Hardware>(
     }
 }
 
+/// Performs a LOAD PSW EXTENDED that the hardware could not fetch, from a page whose translation is kept: it has nullified
+/// the fetch with a translation exception. Returns false, and has changed nothing, in any other case.
+///
+/// Control programs end interruptions by this instruction in their prefix area, which stays data
+/// because they store into it at every interruption.
+#[inline(never)]
+pub fn perform_not_fetched<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> bool {
+    /// LOAD PSW EXTENDED.
+    const LPSWE: u64 = 0xB2B2;
+    const LENGTH: u8 = 4;
+    let at = Virtual(cpu.psw.address);
+    let page_and_space = cpu.interruption.identification & (TEID_ADDRESS | TEID_SPACE);
+    // In the supervisor state the hardware fetches instructions, and nothing else, from the primary space.
+    if cpu.psw.mask & (EXTENDED_ADDRESSING | PROBLEM) != EXTENDED_ADDRESSING
+        || page_and_space != at.page().0 | Space::Primary as u64
+        || cpu.pending_work.any(PendingWork::PER)
+        || cpu.shadow.alone.is_some()
+        || shadow::stale(cpu, configuration)
+    {
+        return false;
+    }
+    let Some(doubleword) = storage::kept_doubleword(cpu, hardware, at) else {
+        return false;
+    };
+    let [text @ .., _, _] = doubleword.to_be_bytes();
+    if doubleword >> 48 != LPSWE {
+        return false;
+    }
+    let Some(Instruction::Lpswe { second }) = insn::decode_common(&text) else {
+        return false;
+    };
+    // The routine sees the instruction address that the hardware leaves when it refuses the instruction.
+    delivery::advance(cpu, LENGTH);
+    let charged = configuration.charges.of(cpu.interruption.code());
+    let run = &mut Execution::fast(cpu, configuration, hardware);
+    if psw::lpswe(run, second).is_err() {
+        cpu.psw.address = at.0;
+        return false;
+    }
+    cpu.account.correct(1, charged, false);
+    true
+}
+
 /// Leaves an instruction to the general path, which has to fetch its text.
 #[cold]
 #[inline(never)]
@@ -73,6 +127,30 @@ const fn miss(cpu: &mut Vcpu) {
 const fn pass_on(cpu: &mut Vcpu, doubleword: u64) {
     let [text @ .., _, _] = doubleword.to_be_bytes();
     cpu.text = Text::of(text);
+}
+
+/// The first byte of MOVE WITH OPTIONAL SPECIFICATIONS and a few others.
+const MOVES: u8 = 0xC8;
+
+/// MOVE WITH OPTIONAL SPECIFICATIONS, if `text` begins with it.
+#[inline(never)]
+fn with_optional_specifications<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    doubleword: u64,
+) -> bool {
+    let [text @ .., _, _] = doubleword.to_be_bytes();
+    let charged = configuration.charges.of(cpu.interruption.code());
+    if let Some(Instruction::Mvcos { first, second, r3 }) = insn::decode_move(&text) {
+        let run = &mut Execution::fast(cpu, configuration, hardware);
+        if copying::mvcos(run, first, second, r3).is_ok() {
+            cpu.account.correct(1, charged, false);
+            return true;
+        }
+    }
+    pass_on(cpu, doubleword);
+    false
 }
 
 /// The instructions that use real addresses, if `text` begins with one: LOAD REAL ADDRESS, the short one with the STORE

@@ -1,7 +1,7 @@
 //! The translations that a CPU keeps for millicode: pages of instruction text and of operands.
 
 use crate::storage::checked::{Checked, Frame};
-use arch::address::{Real, Virtual};
+use arch::address::{Absolute, Real, Virtual};
 use core::cell::Cell;
 
 /// A page whose translation is kept: to a page frame of guest storage, or to a real address.
@@ -100,8 +100,52 @@ impl<P: Copy> KeptPage<P> {
     }
 }
 
+/// A page that a move between address spaces has accessed.
+#[derive(Clone, Copy, Debug)]
+pub struct MovedPage {
+    /// Its virtual address; all ones for no page.
+    at: u64,
+    /// The address-space-control element by which it was translated.
+    asce: u64,
+    /// Where it is.
+    frame: Frame,
+}
+
+impl MovedPage {
+    /// No page.
+    const NONE: Self = Self {
+        at: u64::MAX,
+        asce: 0,
+        frame: Frame::FIRST,
+    };
+
+    /// The page of `at` in a space, which is at absolute `place`.
+    #[must_use]
+    pub const fn new(asce: u64, at: Virtual, place: Checked) -> Self {
+        Self {
+            at: at.page().0,
+            asce,
+            frame: place.frame(),
+        }
+    }
+
+    /// The absolute address of an address in a space, if it is in this page.
+    #[must_use]
+    #[inline(always)]
+    pub fn find(&self, asce: u64, at: Virtual) -> Option<Checked> {
+        (self.at == at.page().0 && self.asce == asce).then(|| self.frame.at(at))
+    }
+}
+
+/// Pages that are kept for moves, for each kind of access; a power of two.
+const MOVED_PAGES: usize = 8;
+
+/// Pages that moves between address spaces have fetched from, or stored into, with access key zero. Each has its space, so
+/// that they outlast a switch between spaces.
+type MovedPages = [Cell<MovedPage>; MOVED_PAGES];
+
 /// Pages of instruction text that are kept; a power of two.
-pub(crate) const TEXT_PAGES: usize = 8;
+pub(crate) const TEXT_PAGES: usize = 32;
 
 /// The same while instructions are executed one at a time; a power of two.
 pub(crate) const STEPPED_PAGES: usize = 4;
@@ -126,6 +170,8 @@ pub struct KeptPages {
     pub operands: [Cell<KeptPage>; 3],
     /// Pages of the enhanced-monitor counter array, even and odd ones.
     pub counters: [Cell<KeptPage>; 2],
+    /// Pages that moves have fetched from, and those that they have stored into.
+    moved: [MovedPages; 2],
     /// The two pages whose real addresses were last loaded.
     pub real: [KeptPage<Real>; 2],
 }
@@ -141,7 +187,28 @@ impl KeptPages {
             stepped: [KeptPage::NONE; STEPPED_PAGES],
             operands: [const { Cell::new(KeptPage::NONE) }; 3],
             counters: [const { Cell::new(KeptPage::NONE) }; 2],
+            moved: [const { [const { Cell::new(MovedPage::NONE) }; MOVED_PAGES] }; 2],
             real: [KeptPage::NOT_REAL; 2],
+        }
+    }
+
+    /// Where the page of an operand of a move is kept.
+    #[inline(always)]
+    pub const fn moved(&self, at: Virtual, store: bool) -> &Cell<MovedPage> {
+        &self.moved[store as usize][(at.0 >> 12) as usize % MOVED_PAGES]
+    }
+
+    /// Forgets the pages of moves.
+    pub fn forget_moved(&mut self) {
+        self.moved = Self::none().moved;
+    }
+
+    /// Forgets that moves have stored into this page frame.
+    pub(crate) fn forget_moved_into(&self, frame: Absolute) {
+        for page in &self.moved[1] {
+            if page.get().frame.origin().absolute() == frame {
+                page.set(MovedPage::NONE);
+            }
         }
     }
 
@@ -211,6 +278,7 @@ impl KeptPages {
         self.stepped = Self::none().stepped;
         self.operands = Self::none().operands;
         self.forget_counters();
+        self.forget_moved();
         self.real = Self::none().real;
     }
 }

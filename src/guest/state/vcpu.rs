@@ -348,6 +348,7 @@ impl Vcpu {
     /// Forgets operands in a page frame whose state has changed, so that the scanner is told of the next store.
     pub fn forget_operands_in(&mut self, frame: Absolute) {
         let kept = &mut self.kept;
+        kept.forget_moved_into(frame);
         for page in kept.operands.iter_mut().chain(&mut kept.counters) {
             if page.get_mut().place().origin().absolute() == frame {
                 *page.get_mut() = KeptPage::NONE;

@@ -63,3 +63,17 @@ pub unsafe fn fetch(from: *const u8, into: *mut u8, length: usize) {
         asm!("", options(nostack, preserves_flags));
     }
 }
+
+/// Copies bytes from storage that others use to other such storage.
+///
+/// # Safety
+///
+/// As for [`ptr::copy_nonoverlapping`], except that others may store into both meanwhile.
+#[inline(always)]
+pub unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
+    // SAFETY: as the caller says. The second executes nothing, and may have changed all storage as the compiler sees it.
+    unsafe {
+        ptr::copy_nonoverlapping(from, to, length);
+        asm!("", options(nostack, preserves_flags));
+    }
+}
