@@ -18,8 +18,6 @@ use arch::address::{Absolute, PAGE, Real, Virtual};
 use arch::control::{CR0_LOW_ADDRESS_PROTECTION, asce};
 use arch::interruption::ProgramInterruption;
 
-use core::cell::Cell;
-
 pub mod checked;
 pub mod dat;
 mod keys;
@@ -193,12 +191,12 @@ pub fn resolve<H: Hardware>(
     }
     let manner = Manner::without_key(space, access);
     let claim = locate(cpu, configuration, hardware, manner, at, length)?;
-    if let Some(cell) = cell(cpu, at, access)
+    if let Some(number) = place_to_keep(at, access)
         && claim.first.length() == length
         && length != 0
     {
         let page = KeptPage::new(cpu.psw.mask, at, claim.first.start());
-        cell.set(cpu.kept.keep(page));
+        cpu.kept.keep_operand(number, page);
     }
     Ok(claim)
 }
@@ -206,11 +204,11 @@ pub fn resolve<H: Hardware>(
 /// Where the page of an operand is kept. Instruction text has separate pages, because it may be in another space. So
 /// do stores into the first two pages, parts of which may be protected.
 #[inline(always)]
-fn cell(cpu: &Vcpu, at: Virtual, access: Access) -> Option<&Cell<KeptPage>> {
+const fn place_to_keep(at: Virtual, access: Access) -> Option<usize> {
     match access {
-        Access::Fetch => Some(&cpu.kept.operands[0]),
-        Access::Store if at.page().0 > PAGE => Some(&cpu.kept.operands[1]),
-        Access::Store => Some(&cpu.kept.operands[2]),
+        Access::Fetch => Some(0),
+        Access::Store if at.page().0 > PAGE => Some(1),
+        Access::Store => Some(2),
         Access::Execute => None,
     }
 }

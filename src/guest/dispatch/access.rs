@@ -11,7 +11,7 @@ use crate::state::page_frames::PageState;
 use crate::state::text::Text;
 use crate::state::vcpu::Vcpu;
 use crate::storage::scanner::{self, Entry, InPlace};
-use crate::storage::{self, Checked, Piece, dat, shadow};
+use crate::storage::{self, Checked, Piece, dat, moved, shadow};
 use arch::address::{Absolute, PAGE, Virtual};
 use arch::interruption::{Ending, ProgramInterruption as Exception, ending};
 use arch::table::{
@@ -77,10 +77,12 @@ fn charged_execute<H: Hardware>(
         return 0;
     }
     // One access of a piece of text is seldom the only one.
-    if storage::is_within_a_page(here) && cpu.kept_text(here).is_none() {
-        storage::keep_text(cpu, configuration, hardware, here);
-    }
-    let text = match storage::kept_text(cpu, hardware, here) {
+    let found = if cpu.shadow.alone.is_none() {
+        moved::text(cpu, configuration, hardware, here)
+    } else {
+        None
+    };
+    let text = match found {
         Some(text) => text,
         None => match storage::text(cpu, configuration, hardware) {
             Ok(text) => text.bytes,

@@ -1,7 +1,9 @@
 //! The translations that a CPU keeps for millicode: pages of instruction text and of operands.
 
+use crate::state::access::Access;
 use crate::storage::checked::{Checked, Frame};
 use arch::address::{Absolute, Real, Virtual};
+use arch::control::asce;
 use core::cell::Cell;
 
 /// A page whose translation is kept: to a page frame of guest storage, or to a real address.
@@ -92,6 +94,13 @@ impl<P: Copy> KeptPage<P> {
         self.page
     }
 
+    /// Forgets it if it was translated with DAT on, and is of such an address.
+    fn forget_if(&mut self, is_of: impl Fn(u64) -> bool) {
+        if self.key & 1 != 0 && is_of(self.key) {
+            self.key = u64::MAX;
+        }
+    }
+
     /// Forgets it if it was translated with DAT on, in a space other than the home space.
     fn forget_if_of_program(&mut self) {
         if self.is_of_program() {
@@ -145,10 +154,19 @@ const MOVED_PAGES: usize = 8;
 type MovedPages = [Cell<MovedPage>; MOVED_PAGES];
 
 /// Pages of instruction text that are kept; a power of two.
-pub(crate) const TEXT_PAGES: usize = 32;
+pub(crate) const TEXT_PAGES: usize = 128;
 
 /// The same while instructions are executed one at a time; a power of two.
 pub(crate) const STEPPED_PAGES: usize = 4;
+
+/// The number of the first place of [`KeptPages::stepped`], and so on.
+///
+/// Pages of text share a number if their places are so many apart.
+const SHARING: usize = 32;
+const STEPPED: usize = SHARING;
+const OPERANDS: usize = STEPPED + STEPPED_PAGES;
+const REAL: usize = OPERANDS + 3;
+const _: () = assert!(REAL < u64::BITS as usize);
 
 /// Pages whose translations are kept.
 #[derive(Debug)]
@@ -158,8 +176,9 @@ pub struct KeptPages {
     /// Control registers 1 and 7 under which the pages of the primary and the secondary space were
     /// translated.
     pub(crate) programs: [u64; 2],
-    /// Whether a page of one of these spaces may be kept.
-    pub(crate) has_programs: Cell<bool>,
+    /// Which pages of these spaces are kept, one bit for each place: those of text from bit 0 on, then those of
+    /// [`Self::stepped`], [`Self::operands`] and [`Self::real`].
+    pub(crate) of_programs: Cell<u64>,
     /// Pages of instruction text as last translated, by the rightmost bits of the page number. There are
     /// several because a control program masks interruptions in many places.
     pub text: [KeptPage; TEXT_PAGES],
@@ -170,8 +189,9 @@ pub struct KeptPages {
     pub operands: [Cell<KeptPage>; 3],
     /// Pages of the enhanced-monitor counter array, even and odd ones.
     pub counters: [Cell<KeptPage>; 2],
-    /// Pages that moves have fetched from, and those that they have stored into.
-    moved: [MovedPages; 2],
+    /// Pages that moves have fetched from, those that they have stored into, and pages of text that programs have executed
+    /// when they met access exceptions.
+    moved: [MovedPages; 3],
     /// The two pages whose real addresses were last loaded.
     pub real: [KeptPage<Real>; 2],
 }
@@ -182,20 +202,20 @@ impl KeptPages {
         Self {
             under: [0; 3],
             programs: [0; 2],
-            has_programs: Cell::new(false),
+            of_programs: Cell::new(0),
             text: [KeptPage::NONE; TEXT_PAGES],
             stepped: [KeptPage::NONE; STEPPED_PAGES],
             operands: [const { Cell::new(KeptPage::NONE) }; 3],
             counters: [const { Cell::new(KeptPage::NONE) }; 2],
-            moved: [const { [const { Cell::new(MovedPage::NONE) }; MOVED_PAGES] }; 2],
+            moved: [const { [const { Cell::new(MovedPage::NONE) }; MOVED_PAGES] }; 3],
             real: [KeptPage::NOT_REAL; 2],
         }
     }
 
     /// Where the page of an operand of a move is kept.
     #[inline(always)]
-    pub const fn moved(&self, at: Virtual, store: bool) -> &Cell<MovedPage> {
-        &self.moved[store as usize][(at.0 >> 12) as usize % MOVED_PAGES]
+    pub const fn moved(&self, at: Virtual, access: Access) -> &Cell<MovedPage> {
+        &self.moved[access as usize][(at.0 >> 12) as usize % MOVED_PAGES]
     }
 
     /// Forgets the pages of moves.
@@ -205,7 +225,7 @@ impl KeptPages {
 
     /// Forgets that moves have stored into this page frame.
     pub(crate) fn forget_moved_into(&self, frame: Absolute) {
-        for page in &self.moved[1] {
+        for page in &self.moved[Access::Store as usize] {
             if page.get().frame.origin().absolute() == frame {
                 page.set(MovedPage::NONE);
             }
@@ -239,7 +259,7 @@ impl KeptPages {
 
     /// Keeps a page whose real address was loaded.
     pub fn keep_real(&mut self, page: KeptPage<Real>) {
-        self.real = [self.keep(page), self.real[0]];
+        self.real = [self.keep(REAL, page), self.real[0]];
     }
 
     /// Forgets all pages of instruction text, and gives the one that was kept for an address.
@@ -250,30 +270,93 @@ impl KeptPages {
     }
 
     /// Forgets the pages of the primary and the secondary space.
-    #[cold]
     pub(crate) fn forget_programs(&mut self) {
-        self.has_programs.set(false);
-        let operands = self.operands.iter_mut().map(Cell::get_mut);
-        let text = self.text.iter_mut().chain(&mut self.stepped);
-        for page in text.chain(operands) {
-            page.forget_if_of_program();
-        }
-        for page in &mut self.real {
-            page.forget_if_of_program();
+        let mut places = self.of_programs.take();
+        while places != 0 {
+            let place = places.trailing_zeros() as usize;
+            places &= places - 1;
+            if place < SHARING {
+                for page in self.text.iter_mut().skip(place).step_by(SHARING) {
+                    page.forget_if_of_program();
+                }
+            } else if let Some(page) = self.stepped.get_mut(place.wrapping_sub(STEPPED)) {
+                page.forget_if_of_program();
+            } else if let Some(page) = self.operands.get_mut(place.wrapping_sub(OPERANDS)) {
+                page.get_mut().forget_if_of_program();
+            } else {
+                for page in &mut self.real {
+                    page.forget_if_of_program();
+                }
+            }
         }
     }
 
-    /// A page that is kept from now on.
+    /// Forgets what was translated by a page-table entry of the guest, which is at this address. It can only be a page with
+    /// the number that the entry has in its table.
+    pub(crate) fn forget_entry(&mut self, entry: Absolute) {
+        /// The part of a page number that is the index in a page table.
+        const INDEX: u64 = 0xFF000;
+        let index = entry.0 << 9 & INDEX;
+        let is_of = |at: u64| (at ^ index) & INDEX == 0;
+        let at = Virtual(index);
+        self.text_mut(at).forget_if(is_of);
+        self.stepped[(at.0 >> 12) as usize % STEPPED_PAGES].forget_if(is_of);
+        for page in self.operands.iter_mut().chain(&mut self.counters) {
+            page.get_mut().forget_if(is_of);
+        }
+        for page in &mut self.real {
+            page.forget_if(is_of);
+        }
+        for access in [Access::Fetch, Access::Store, Access::Execute] {
+            let page = self.moved(at, access);
+            if is_of(page.get().at) {
+                page.set(MovedPage::NONE);
+            }
+        }
+    }
+
+    /// Forgets what was translated by the address spaces whose highest table has this origin.
+    pub(crate) fn forget_space(&mut self, origin: u64) {
+        let [_, home, _] = self.under;
+        let has_origin = |element: u64| element & asce::ORIGIN == origin;
+        self.forget_moved();
+        if has_origin(home) {
+            self.forget();
+        } else if self.programs.into_iter().any(has_origin) {
+            self.forget_programs();
+        }
+    }
+
+    /// A page that is kept in this place from now on.
     #[inline]
-    pub(crate) fn keep<P: Copy>(&self, page: KeptPage<P>) -> KeptPage<P> {
+    fn keep<P: Copy>(&self, place: usize, page: KeptPage<P>) -> KeptPage<P> {
         if page.is_of_program() {
-            self.has_programs.set(true);
+            self.of_programs.set(self.of_programs.get() | 1 << place);
         }
         page
     }
 
+    /// Keeps a page of instruction text.
+    pub(crate) fn keep_text(&mut self, at: Virtual, page: KeptPage) {
+        let place = (at.0 >> 12) as usize % TEXT_PAGES;
+        self.text[place] = self.keep(place % SHARING, page);
+    }
+
+    /// Keeps a page of instruction text while instructions are executed one at a time.
+    pub(crate) fn keep_stepped_text(&mut self, at: Virtual, page: KeptPage) {
+        let place = (at.0 >> 12) as usize % STEPPED_PAGES;
+        self.stepped[place] = self.keep(STEPPED + place, page);
+    }
+
+    /// Keeps the page of an operand in the place with this number.
+    pub(crate) fn keep_operand(&self, number: usize, page: KeptPage) {
+        if let Some(cell) = self.operands.get(number) {
+            cell.set(self.keep(OPERANDS + number, page));
+        }
+    }
+
     pub(crate) fn forget(&mut self) {
-        self.has_programs.set(false);
+        self.of_programs.set(0);
         self.text = Self::none().text;
         self.stepped = Self::none().stepped;
         self.operands = Self::none().operands;

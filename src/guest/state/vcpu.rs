@@ -305,14 +305,14 @@ impl Vcpu {
 
     /// Keeps a page of instruction text while instructions are executed one at a time.
     pub fn keep_stepped_text(&mut self, at: Virtual, place: Checked) {
-        let page = self.kept.keep(KeptPage::new(self.psw.mask, at, place));
-        self.kept.stepped[(at.0 >> 12) as usize % STEPPED_PAGES] = page;
+        let page = KeptPage::new(self.psw.mask, at, place);
+        self.kept.keep_stepped_text(at, page);
     }
 
     /// Keeps a page of instruction text.
     pub fn keep_text(&mut self, at: Virtual, place: Checked) {
-        let page = self.kept.keep(KeptPage::new(self.psw.mask, at, place));
-        *self.kept.text_mut(at) = page;
+        let page = KeptPage::new(self.psw.mask, at, place);
+        self.kept.keep_text(at, page);
     }
 
     /// Forgets all translations that were kept: tables may have changed.
@@ -339,9 +339,7 @@ impl Vcpu {
         let [_, one, _, _, _, _, _, seven, ..] = self.control;
         if (primary ^ one) | (secondary ^ seven) != 0 {
             self.kept.programs = [one, seven];
-            if self.kept.has_programs.get() {
-                self.kept.forget_programs();
-            }
+            self.kept.forget_programs();
         }
     }
 

@@ -9,7 +9,7 @@ use crate::state::access::{Access, Fault, Manner, Space};
 use crate::state::configuration::Configuration;
 use crate::state::kept::MovedPage;
 use crate::state::vcpu::Vcpu;
-use crate::storage::{Claim, Piece, piece, shadow};
+use crate::storage::{Claim, Piece, is_within_a_page, piece, shadow, text_within_a_page};
 use arch::address::{PAGE, Virtual};
 use arch::interruption::ProgramInterruption;
 
@@ -58,7 +58,7 @@ fn within_a_page<H: Hardware>(
     access: Access,
 ) -> Result<Piece, Fault> {
     let asce = space.asce(cpu);
-    let cell = cpu.kept.moved(at, access == Access::Store);
+    let cell = cpu.kept.moved(at, access);
     if let Some(place) = cell.get().find(asce, at)
         && !shadow::stale(cpu, configuration)
     {
@@ -82,7 +82,24 @@ fn translate<H: Hardware>(
     let found = piece(cpu, configuration, hardware, manner, at, length)?;
     if length != 0 && (access != Access::Store || at.page().0 > PAGE) {
         let page = MovedPage::new(space.asce(cpu), at, found.start());
-        cpu.kept.moved(at, access == Access::Store).set(page);
+        cpu.kept.moved(at, access).set(page);
     }
     Ok(found)
+}
+
+/// The text of an instruction that a program has executed in its space, if it is well before the end of its page.
+#[inline]
+pub fn text<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    at: Virtual,
+) -> Option<[u8; 6]> {
+    let space = Space::current(cpu, Access::Execute)?;
+    if !is_within_a_page(at) {
+        return None;
+    }
+    let access = Access::Execute;
+    let found = within_a_page(cpu, configuration, hardware, space, at, 8, access).ok()?;
+    Some(text_within_a_page(hardware, found.start()))
 }

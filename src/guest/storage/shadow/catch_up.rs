@@ -21,6 +21,7 @@ pub(super) fn catch_up<H: Hardware>(
     let pool = pool(cpu, configuration);
     let posted = configuration.shadow.requests.posted();
     let mut purged = false;
+    let mut tables = false;
     if configuration.is_concurrent() {
         cpu.pending_work |= PendingWork::PASSED;
     }
@@ -33,14 +34,18 @@ pub(super) fn catch_up<H: Hardware>(
         };
         cpu.shadow.seen += 1;
         purged |= !matches!(request, Request::Frame(_));
+        tables |= request == Request::All;
         match request {
             Request::Frame(at) => {
                 cpu.forget_operands_in(at);
                 pool.invalidate_frame(hardware, at);
             }
-            Request::Entry(at) => pool.invalidate_entry(hardware, at),
+            Request::Entry(at) => {
+                cpu.kept.forget_entry(at);
+                pool.invalidate_entry(hardware, at);
+            }
             Request::Space(origin) => {
-                cpu.forget_translations();
+                cpu.kept.forget_space(origin);
                 for at in 0..SPACES {
                     if cpu.shadow.spaces.spaces[at].guest & asce::ORIGIN == origin {
                         drop_space(cpu, pool, hardware, at);
@@ -50,7 +55,7 @@ pub(super) fn catch_up<H: Hardware>(
             Request::All => renew_entries(cpu, configuration, hardware),
         }
     }
-    if purged {
+    if tables {
         forget_moved_pages(cpu, configuration, hardware);
     }
     purged
