@@ -174,7 +174,18 @@ impl Psw {
     /// Whether loading this PSW causes an early specification exception:
     /// a one in an unassigned bit or bit 12, bits 31-32 of 10, or an address wider than the mode.
     #[must_use]
+    #[inline]
     pub const fn early_specification(&self) -> bool {
+        // In the 64-bit mode, nearly always, no address is too wide.
+        if self.mask & (RESERVED | BIT_12 | ADDRESSING_64) == ADDRESSING_64 {
+            return false;
+        }
+        self.refused_or_narrow()
+    }
+
+    /// The same for a PSW that has such a bit, or another addressing mode.
+    #[cold]
+    const fn refused_or_narrow(&self) -> bool {
         self.mask & (RESERVED | BIT_12) != 0
             || self.mask & ADDRESSING_64 == EXTENDED_ADDRESSING
             || self.address & !self.address_mask() != 0

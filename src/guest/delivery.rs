@@ -120,24 +120,26 @@ impl Condition {
 }
 
 /// The work that a PSW which was just loaded leaves for the way out: it waits or is refused, or it may have opened
-/// interruptions. Nothing needs to be done for interruptions that stay masked.
+/// interruptions. Nothing needs to be done for interruptions that stay masked, or that the PSW `before` had open.
 #[inline]
-const fn work_after_load(psw: &Psw) -> PendingWork {
+const fn work_after_load(psw: &Psw, before: u64) -> PendingWork {
     if refused(psw) || psw.mask & WAIT != 0 {
         PendingWork::ATTENTION
-    } else if psw.mask & (EXTERNAL | IO | MACHINE_CHECK) != 0 {
+    } else if psw.mask & !before & (EXTERNAL | IO | MACHINE_CHECK) != 0 {
         PendingWork::OPENED
     } else {
         PendingWork::NOTHING
     }
 }
 
+/// The address-space control of the access-register mode.
+const ACCESS_REGISTERS: u64 = (AddressSpace::AccessRegister as u64) << 46;
+
 /// Whether a PSW is refused as soon as it is current.
 #[must_use]
 #[inline]
 pub const fn refused(psw: &Psw) -> bool {
-    psw.early_specification()
-        || psw.dat() && matches!(psw.address_space(), AddressSpace::AccessRegister)
+    psw.early_specification() || psw.mask & (DAT | ADDRESS_SPACE) == DAT | ACCESS_REGISTERS
 }
 
 /// Advances the instruction address by `length` bytes, in the current addressing mode.
@@ -152,7 +154,8 @@ pub const fn advance(cpu: &mut Vcpu, length: u8) {
 /// If the PSW is refused, [`deliver_pending`] finds this first, on the way out.
 #[inline]
 pub const fn load_psw(cpu: &mut Vcpu, psw: Psw) {
-    let changed = cpu.psw.mask ^ psw.mask;
+    let before = cpu.psw.mask;
+    let changed = before ^ psw.mask;
     cpu.psw = psw;
     if changed & (PER | DAT | ADDRESS_SPACE | PROBLEM) != 0 {
         cpu.pending_work.add(if changed & PER != 0 {
@@ -161,7 +164,7 @@ pub const fn load_psw(cpu: &mut Vcpu, psw: Psw) {
             PendingWork::SPACE
         });
     }
-    cpu.pending_work.add(work_after_load(&psw));
+    cpu.pending_work.add(work_after_load(&psw, before));
 }
 
 /// Puts the CPU into the check-stop state.

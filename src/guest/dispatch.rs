@@ -71,7 +71,7 @@ pub fn enter<H: Hardware>(
     }
     let old = cpu.interruption.old;
     cpu.psw = Psw {
-        mask: (cpu.psw.mask & !LIVE) | (old.mask & LIVE),
+        mask: cpu.psw.mask ^ ((cpu.psw.mask ^ old.mask) & LIVE),
         address: old.address,
     };
     // The fast path handles the 64-bit mode only, so `program` wraps the address for the rest.
@@ -92,8 +92,14 @@ pub fn enter<H: Hardware>(
 #[inline(always)]
 const fn wrap(cpu: &mut Vcpu) {
     if cpu.psw.mask & psw::EXTENDED_ADDRESSING == 0 {
-        cpu.psw.address &= cpu.psw.address_mask();
+        wrap_narrow(cpu);
     }
+}
+
+#[cold]
+#[inline(never)]
+const fn wrap_narrow(cpu: &mut Vcpu) {
+    cpu.psw.address &= cpu.psw.address_mask();
 }
 
 /// A program interruption that the fast path did not handle.

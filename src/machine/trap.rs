@@ -444,6 +444,10 @@ fn any_program_interruption(cpu: &mut Cpu) {
     }
     let configuration = &cpu.machine.configuration;
     let next = dispatch::program(&mut cpu.vcpu, configuration, &mut cpu.native);
+    if next == Next::Run {
+        fast_path::perform_first(&mut cpu.vcpu, configuration, &mut cpu.native);
+        return;
+    }
     go_on(cpu, next);
 }
 
@@ -470,6 +474,7 @@ pub extern "C" fn supervisor_call_interruption(cpu: &mut Cpu) {
         Class::SupervisorCall,
     );
     dispatch::supervisor_call(&mut cpu.vcpu, configuration, &mut cpu.native);
+    fast_path::perform_first(&mut cpu.vcpu, configuration, &mut cpu.native);
     finish(cpu);
 }
 

@@ -7,7 +7,7 @@
 
 use super::execution::Execution;
 use super::path::Fast;
-use super::{common, copying, psw, translation};
+use super::{clock, common, copying, psw, translation};
 use crate::delivery;
 use crate::hardware::Hardware;
 use crate::millicode::outcome::Outcome;
@@ -28,7 +28,7 @@ use insn::{self, Instruction, Operand};
 /// other case [`Vcpu::text`] has its text, if that is in a page that is kept, or no text.
 ///
 /// The instruction address in `cpu.psw` is that of the next instruction, as the hardware left it.
-#[inline(never)]
+#[inline(always)]
 pub fn perform<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -59,6 +59,11 @@ pub fn perform<H: Hardware>(
     match common(run, &instruction) {
         Some(Ok(Outcome::Completed | Outcome::Jumped)) => {
             cpu.account.correct(1, charged, problem);
+            if matches!(instruction, Instruction::Stpt { .. })
+                && doubleword as u32 >> 12 == BRANCH_TO_PREFIX_AREA
+            {
+                return_to_program(cpu, configuration, hardware, doubleword & 0xFFF);
+            }
             true
         }
         _ => {
@@ -66,6 +71,90 @@ pub fn perform<H: Hardware>(
             false
         }
     }
+}
+
+/// An unconditional BRANCH ON CONDITION to an address without base and index, without its displacement.
+const BRANCH_TO_PREFIX_AREA: u32 = 0x47F00;
+
+/// Performs the branch behind the STORE CPU TIMER that was just performed, and the LOAD PSW EXTENDED at its target, if that
+/// can be performed now: so a control program returns to a program. Otherwise the guest continues with the branch.
+///
+/// One trap is shorter than two. Nothing can become pending meanwhile, and if a sample is due between them, they are executed
+/// one by one.
+#[inline(never)]
+fn return_to_program<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    target: u64,
+) {
+    let next = cpu.psw.address;
+    if !cpu.pending_work.is_empty()
+        || cpu.sampling.next_sample() <= cpu.account.total() + 1
+        || shadow::stale(cpu, configuration)
+    {
+        return;
+    }
+    cpu.psw.address = target;
+    if lpswe_at(cpu, configuration, hardware, Virtual(target)) {
+        cpu.account.complete_another(false);
+        cpu.account.complete_another(false);
+    } else {
+        cpu.psw.address = next;
+    }
+}
+
+/// Performs the STORE CPU TIMER with which a control program's handler begins, in the same trap as the interruption that the
+/// CPU has just taken, if nothing is to be done between them.
+#[inline]
+pub fn perform_first<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
+    /// STORE CPU TIMER.
+    const STPT: u64 = 0xB209;
+    if cpu.pending_work != PendingWork::SPACE
+        || cpu.psw.mask & EXTENDED_ADDRESSING == 0
+        || shadow::stale(cpu, configuration)
+    {
+        return;
+    }
+    let at = Virtual(cpu.psw.address);
+    let Some(doubleword) = storage::kept_doubleword(cpu, hardware, at) else {
+        return;
+    };
+    let [text @ .., _, _] = doubleword.to_be_bytes();
+    if doubleword >> 48 != STPT || cpu.sampling.next_sample() <= cpu.account.total() {
+        return;
+    }
+    if let Some(Instruction::Stpt { second }) = insn::decode_common(&text)
+        && clock::stpt(&mut Execution::fast(cpu, configuration, hardware), second).is_ok()
+    {
+        delivery::advance(cpu, 4);
+        cpu.account.complete_another(false);
+    }
+}
+
+/// Performs the LOAD PSW EXTENDED at an address that the PSW designates, if its page is kept. Returns false, and has changed
+/// nothing, in any other case.
+#[inline(always)]
+fn lpswe_at<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Virtual,
+) -> bool {
+    /// LOAD PSW EXTENDED.
+    const LPSWE: u64 = 0xB2B2;
+    let Some(doubleword) = storage::kept_doubleword(cpu, hardware, at) else {
+        return false;
+    };
+    let [text @ .., _, _] = doubleword.to_be_bytes();
+    if doubleword >> 48 != LPSWE {
+        return false;
+    }
+    let Some(Instruction::Lpswe { second }) = insn::decode_common(&text) else {
+        return false;
+    };
+    let run = &mut Execution::fast(cpu, configuration, hardware);
+    psw::lpswe(run, second).is_ok()
 }
 
 /// Performs a LOAD PSW EXTENDED that the hardware could not fetch, from a page whose translation is kept: it has nullified
@@ -79,9 +168,6 @@ pub fn perform_not_fetched<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
 ) -> bool {
-    /// LOAD PSW EXTENDED.
-    const LPSWE: u64 = 0xB2B2;
-    const LENGTH: u8 = 4;
     let at = Virtual(cpu.psw.address);
     let page_and_space = cpu.interruption.identification & (TEID_ADDRESS | TEID_SPACE);
     // In the supervisor state the hardware fetches instructions, and nothing else, from the primary space.
@@ -93,22 +179,8 @@ pub fn perform_not_fetched<H: Hardware>(
     {
         return false;
     }
-    let Some(doubleword) = storage::kept_doubleword(cpu, hardware, at) else {
-        return false;
-    };
-    let [text @ .., _, _] = doubleword.to_be_bytes();
-    if doubleword >> 48 != LPSWE {
-        return false;
-    }
-    let Some(Instruction::Lpswe { second }) = insn::decode_common(&text) else {
-        return false;
-    };
-    // The routine sees the instruction address that the hardware leaves when it refuses the instruction.
-    delivery::advance(cpu, LENGTH);
     let charged = configuration.charges.of(cpu.interruption.code());
-    let run = &mut Execution::fast(cpu, configuration, hardware);
-    if psw::lpswe(run, second).is_err() {
-        cpu.psw.address = at.0;
+    if !lpswe_at(cpu, configuration, hardware, at) {
         return false;
     }
     cpu.account.correct(1, charged, false);

@@ -50,7 +50,7 @@ use crate::hardware::Hardware;
 use crate::state::access::{Access, Space};
 use crate::state::configuration::Configuration;
 use crate::state::pending_work::PendingWork;
-use crate::state::shadow::{Request, Side};
+use crate::state::shadow::{Ready, Request, Side};
 use crate::state::vcpu::Vcpu;
 use arch::control;
 use arch::psw::{ADDRESS_SPACE, AddressSpace, DAT, HOME_SPACE, IO, PROBLEM, SECONDARY_SPACE};
@@ -164,25 +164,19 @@ const CONTROLS: PendingWork = PendingWork::CONTROLS.with(PendingWork::SPACE);
 /// Returns whether it has; otherwise nothing has changed.
 #[inline]
 pub fn switch(cpu: &mut Vcpu) -> bool {
-    let (Some([from, of, sides_then]), Some([program, then])) =
-        (cpu.shadow.loaded_for, cpu.shadow.home_for)
-    else {
-        return false;
-    };
-    let drops = cpu.shadow.spaces.drops;
     let mask = cpu.psw.mask;
     // A table that was dropped may not stay loaded, whichever space it is for.
-    if (sides_then ^ drops) | (then ^ drops) != 0 || mask & DAT == 0 {
+    if cpu.shadow.ready.then != cpu.shadow.spaces.drops || mask & DAT == 0 {
         return false;
     }
     let space = if mask & (PROBLEM | ADDRESS_SPACE) == PROBLEM {
-        if program != cpu.control[1] {
+        if cpu.shadow.ready.program != cpu.control[1] {
             return false;
         }
         HOME_SPACE
     } else {
         let wanted = [Access::Execute, Access::Fetch].map(|access| asce(cpu, access));
-        if wanted != [from, of] {
+        if wanted != cpu.shadow.ready.sides {
             return false;
         }
         SECONDARY_SPACE
@@ -223,6 +217,14 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
         // The machine takes the interruptions of devices at once.
         cpu.real_space |= IO;
     }
+    cpu.shadow.ready = match (cpu.shadow.loaded_for, cpu.shadow.home_for) {
+        (Some([from, of, then]), Some([program, home_then])) if then == home_then => Ready {
+            then,
+            program,
+            sides: [from, of],
+        },
+        _ => Ready::NOT,
+    };
     let spaces = [spaces[0], 0, 0, 0, 0, subclasses, spaces[1]];
     if cpu.shadow.spaces_loaded != spaces {
         cpu.shadow.spaces_loaded = spaces;
@@ -311,6 +313,7 @@ fn program<H: Hardware>(
 #[cold]
 pub fn split<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     let guest = cpu.control[1];
+    cpu.shadow.ready = Ready::NOT;
     spaces::split(cpu, configuration, hardware, guest);
     cpu.shadow.home_for = None;
     cpu.pending_work |= PendingWork::CONTROLS;

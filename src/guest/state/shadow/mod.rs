@@ -162,6 +162,32 @@ impl SharedShadow {
     }
 }
 
+/// The tables that the hardware has for a program and for its control program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ready {
+    /// The number of spaces dropped when they were loaded.
+    pub(crate) then: u64,
+    /// The program's address-space-control element.
+    pub(crate) program: u64,
+    /// Those of the spaces from which the control program fetches instructions, and of its operands.
+    pub(crate) sides: [u64; 2],
+}
+
+impl Ready {
+    /// The hardware does not have both.
+    pub(crate) const NOT: Self = Self {
+        then: u64::MAX,
+        program: 0,
+        sides: [0; 2],
+    };
+}
+
+impl Default for Ready {
+    fn default() -> Self {
+        Self::NOT
+    }
+}
+
 /// The shadow of one CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shadow {
@@ -183,6 +209,8 @@ pub struct Shadow {
     /// The guest's address-space-control element for which register 13 was loaded, and the number of spaces dropped by
     /// then.
     pub(crate) home_for: Option<[u64; 2]>,
+    /// What a switch between a program and its control program needs of the two.
+    pub(crate) ready: Ready,
     /// The instruction that is executed alone, from the request to the end.
     pub(crate) alone: Option<Alone>,
     /// What is in the pages for it.
