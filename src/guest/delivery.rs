@@ -152,7 +152,7 @@ pub const fn advance(cpu: &mut Vcpu, length: u8) {
 /// it.
 ///
 /// If the PSW is refused, [`deliver_pending`] finds this first, on the way out.
-#[inline]
+#[inline(always)]
 pub const fn load_psw(cpu: &mut Vcpu, psw: Psw) {
     let before = cpu.psw.mask;
     let changed = before ^ psw.mask;

@@ -191,30 +191,15 @@ pub fn resolve<H: Hardware>(
     }
     let manner = Manner::without_key(space, access);
     let claim = locate(cpu, configuration, hardware, manner, at, length)?;
-    if let Some(number) = place_to_keep(at, access)
-        && claim.first.length() == length
-        && length != 0
-    {
+    if access != Access::Execute && claim.first.length() == length && length != 0 {
         let page = KeptPage::new(cpu.psw.mask, at, claim.first.start());
-        cpu.kept.keep_operand(number, page);
+        cpu.kept.keep_operand(at, access == Access::Store, page);
     }
     Ok(claim)
 }
 
-/// Where the page of an operand is kept. Instruction text has separate pages, because it may be in another space. So
-/// do stores into the first two pages, parts of which may be protected.
-#[inline(always)]
-const fn place_to_keep(at: Virtual, access: Access) -> Option<usize> {
-    match access {
-        Access::Fetch => Some(0),
-        Access::Store if at.page().0 > PAGE => Some(1),
-        Access::Store => Some(2),
-        Access::Execute => None,
-    }
-}
-
-/// The place of an operand in the page that was last fetched from or stored into, for access key zero; `at` is within
-/// the addressing mode.
+/// The place of an operand in a page that was fetched from or stored into before, for access key zero; `at` is within
+/// the addressing mode. There is none for a store that low-address protection may forbid.
 ///
 /// A page that was stored into stays data until the state of some page changes, so the scanner need not be told
 /// again.
@@ -226,28 +211,16 @@ pub fn kept(
     length: u64,
     access: Access,
 ) -> Option<Piece> {
-    let find = |n: usize| cpu.kept.operands[n].get().find(cpu.psw.mask, at);
-    let place = match access {
-        Access::Fetch => find(0)?,
-        Access::Store => match find(1) {
-            Some(place) => place,
-            None => kept_low(cpu, at)?,
-        },
+    let place = if access == Access::Execute {
         // What the hardware has fetched from the page shows that instructions may be.
-        Access::Execute => cpu.kept_text(at)?,
+        cpu.kept_text(at)?
+    } else {
+        let store = access == Access::Store;
+        cpu.kept.operand(at, store).get().find(cpu.psw.mask, at)?
     };
     let inside = length <= PAGE - at.byte_index();
-    (inside && (access != Access::Store || !shadow::stale(cpu, configuration)))
-        .then_some(Piece::new(place, length))
-}
-
-/// The same for a store into one of the first two pages: none where low-address protection may forbid it.
-#[inline(never)]
-fn kept_low(cpu: &Vcpu, at: Virtual) -> Option<Checked> {
-    if protectable(at) {
-        return None;
-    }
-    cpu.kept.operands[2].get().find(cpu.psw.mask, at)
+    let stored = || !protectable(at) && !shadow::stale(cpu, configuration);
+    (inside && (access != Access::Store || stored())).then_some(Piece::new(place, length))
 }
 
 /// Tests an operand in an address space, or with an access key, that the instruction names (such as MOVE WITH OPTIONAL

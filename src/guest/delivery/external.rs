@@ -64,10 +64,17 @@ pub fn refresh<H: Hardware>(cpu: &mut Vcpu, hardware: &H) {
 #[inline]
 pub fn any_pending(cpu: &Vcpu, configuration: &Configuration) -> bool {
     let mailbox = mailbox(cpu, configuration);
-    cpu.pending != Pending::default()
-        || mailbox.emergency.load(Ordering::Acquire) != 0
-        || mailbox.external_call.load(Ordering::Acquire) != 0
-        || configuration.service_signal.load(Ordering::Acquire) != 0
+    let Pending {
+        clock_comparator,
+        cpu_timer,
+        interrupt_key,
+    } = cpu.pending;
+    // Nearly always nothing is, so all of it is looked at before anything is decided.
+    let signals = mailbox.emergency.load(Ordering::Acquire)
+        | mailbox.external_call.load(Ordering::Acquire)
+        | u32::from(configuration.service_signal.load(Ordering::Acquire) != 0);
+    signals != 0
+        || clock_comparator | cpu_timer | interrupt_key
         || configuration.channels.held.any()
         || cpu.own.alerts().any()
 }

@@ -20,10 +20,6 @@ const fn count(r1: u8, r3: u8) -> usize {
 /// The control registers with subclass masks: of external and I/O interruptions, and machine checks.
 const WITH_MASKS: u16 = 1 << 0 | 1 << 6 | 1 << 14;
 
-/// The control registers of the primary and the secondary space. What the hardware has depends on neither while the CPU is
-/// in the home-space mode, as Linux is when it enters and leaves the kernel.
-const SELECTED_BY_HOME: u16 = 1 << 1 | 1 << 7;
-
 /// Loads one control register. If that changes it, the way out must update what is mirrored in the
 /// hardware and what selects an address space, and a subclass mask may have opened.
 #[inline(always)]
@@ -31,10 +27,12 @@ fn load<H: Hardware, P: Path>(run: &mut Execution<'_, H, P>, number: u8, value: 
     let register = &mut run.cpu.control[usize::from(number & 15)];
     if *register != value {
         *register = value;
-        if SELECTED_BY_HOME >> (number & 15) & 1 != 0
+        if matches!(number & 15, 1 | 7)
             && run.cpu.psw.mask & (DAT | ADDRESS_SPACE) == DAT | ADDRESS_SPACE
             && !run.cpu.pending_work.any(PendingWork::PER)
         {
+            // What the hardware has depends on neither the primary nor the secondary space in the home-space mode, in which
+            // Linux enters and leaves its kernel.
             run.cpu.change_programs();
             return;
         }

@@ -27,6 +27,9 @@ fn part(claim: &Claim, offset: u64) -> Piece {
 /// Moves the bytes of one claim to another, from left to right.
 #[inline]
 fn copy<H: Hardware, P>(run: &mut Execution<'_, H, P>, from: &Claim, to: &Claim) {
+    if from.second.length() | to.second.length() == 0 {
+        return copy_piece(run, from.first, to.first);
+    }
     let mut offset = 0;
     loop {
         let (source, target) = (part(from, offset), part(to, offset));
@@ -34,17 +37,27 @@ fn copy<H: Hardware, P>(run: &mut Execution<'_, H, P>, from: &Claim, to: &Claim)
         if length == 0 {
             return;
         }
-        scanner::store_into(run.configuration, run.hardware, target.start().absolute());
-        let (from, to) = (source.start(), target.start());
-        let [at, into] = [from, to].map(|place| place.absolute().0);
-        if at.abs_diff(into) < length {
-            overlapping(run, source, target, length);
-        } else if length == PAGE {
-            run.hardware.move_page(from.frame(), to.frame());
-        } else {
-            run.hardware.copy(from, to, length);
-        }
+        copy_piece(run, source, target);
         offset += length;
+    }
+}
+
+/// Moves as many bytes as both pieces have.
+#[inline]
+fn copy_piece<H: Hardware, P>(run: &mut Execution<'_, H, P>, source: Piece, target: Piece) {
+    let length = source.length().min(target.length());
+    if length == 0 {
+        return;
+    }
+    let (from, to) = (source.start(), target.start());
+    scanner::store_into(run.configuration, run.hardware, to.absolute());
+    let [at, into] = [from, to].map(|place| place.absolute().0);
+    if at.abs_diff(into) < length {
+        overlapping(run, source, target, length);
+    } else if length == PAGE {
+        run.hardware.move_page(from.frame(), to.frame());
+    } else {
+        run.hardware.copy(from, to, length);
     }
 }
 

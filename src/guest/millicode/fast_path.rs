@@ -59,10 +59,8 @@ pub fn perform<H: Hardware>(
     match common(run, &instruction) {
         Some(Ok(Outcome::Completed | Outcome::Jumped)) => {
             cpu.account.correct(1, charged, problem);
-            if matches!(instruction, Instruction::Stpt { .. })
-                && doubleword as u32 >> 12 == BRANCH_TO_PREFIX_AREA
-            {
-                return_to_program(cpu, configuration, hardware, doubleword & 0xFFF);
+            if doubleword as u32 >> 12 == BRANCH_TO_PREFIX_AREA {
+                return_to_program(cpu, configuration, hardware, doubleword);
             }
             true
         }
@@ -72,6 +70,9 @@ pub fn perform<H: Hardware>(
         }
     }
 }
+
+/// The opcode of STORE CPU TIMER.
+const STPT: u64 = 0xB209;
 
 /// An unconditional BRANCH ON CONDITION to an address without base and index, without its displacement.
 const BRANCH_TO_PREFIX_AREA: u32 = 0x47F00;
@@ -86,10 +87,11 @@ fn return_to_program<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
-    target: u64,
+    text: u64,
 ) {
-    let next = cpu.psw.address;
-    if !cpu.pending_work.is_empty()
+    let (next, target) = (cpu.psw.address, text & 0xFFF);
+    if text >> 48 != STPT
+        || !cpu.pending_work.is_empty()
         || cpu.sampling.next_sample() <= cpu.account.total() + 1
         || shadow::stale(cpu, configuration)
     {
@@ -108,8 +110,6 @@ fn return_to_program<H: Hardware>(
 /// CPU has just taken, if nothing is to be done between them.
 #[inline]
 pub fn perform_first<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    /// STORE CPU TIMER.
-    const STPT: u64 = 0xB209;
     if cpu.pending_work != PendingWork::SPACE
         || cpu.psw.mask & EXTENDED_ADDRESSING == 0
         || shadow::stale(cpu, configuration)

@@ -153,6 +153,9 @@ const MOVED_PAGES: usize = 8;
 /// that they outlast a switch between spaces.
 type MovedPages = [Cell<MovedPage>; MOVED_PAGES];
 
+/// Pages of operands that are kept, for each kind of access; a power of two.
+const OPERAND_PAGES: usize = 8;
+
 /// Pages of instruction text that are kept; a power of two.
 pub(crate) const TEXT_PAGES: usize = 128;
 
@@ -165,8 +168,14 @@ pub(crate) const STEPPED_PAGES: usize = 4;
 const SHARING: usize = 32;
 const STEPPED: usize = SHARING;
 const OPERANDS: usize = STEPPED + STEPPED_PAGES;
-const REAL: usize = OPERANDS + 3;
+const REAL: usize = OPERANDS + 2 * OPERAND_PAGES;
 const _: () = assert!(REAL < u64::BITS as usize);
+
+/// Where the page of an operand at an address is kept.
+#[inline(always)]
+const fn operand_place(at: Virtual) -> usize {
+    (at.0 >> 12) as usize % OPERAND_PAGES
+}
 
 /// Pages whose translations are kept.
 #[derive(Debug)]
@@ -184,9 +193,10 @@ pub struct KeptPages {
     pub text: [KeptPage; TEXT_PAGES],
     /// The same while instructions are executed one at a time; [`Self::text`] is empty then.
     pub stepped: [KeptPage; STEPPED_PAGES],
-    /// The pages of the operand last fetched, of the one last stored, and of the one last stored into
-    /// logical pages 0 and 1.
-    pub operands: [Cell<KeptPage>; 3],
+    /// Pages of operands that were fetched, and of those that were stored into, by the rightmost bits of the page number.
+    operands: [[Cell<KeptPage>; OPERAND_PAGES]; 2],
+    /// The place in which each kind was last kept.
+    last: [Cell<u8>; 2],
     /// Pages of the enhanced-monitor counter array, even and odd ones.
     pub counters: [Cell<KeptPage>; 2],
     /// Pages that moves have fetched from, those that they have stored into, and pages of text that programs have executed
@@ -205,7 +215,8 @@ impl KeptPages {
             of_programs: Cell::new(0),
             text: [KeptPage::NONE; TEXT_PAGES],
             stepped: [KeptPage::NONE; STEPPED_PAGES],
-            operands: [const { Cell::new(KeptPage::NONE) }; 3],
+            operands: [const { [const { Cell::new(KeptPage::NONE) }; OPERAND_PAGES] }; 2],
+            last: [const { Cell::new(0) }; 2],
             counters: [const { Cell::new(KeptPage::NONE) }; 2],
             moved: [const { [const { Cell::new(MovedPage::NONE) }; MOVED_PAGES] }; 3],
             real: [KeptPage::NOT_REAL; 2],
@@ -224,7 +235,7 @@ impl KeptPages {
     }
 
     /// Forgets that moves have stored into this page frame.
-    pub(crate) fn forget_moved_into(&self, frame: Absolute) {
+    fn forget_moved_into(&self, frame: Absolute) {
         for page in &self.moved[Access::Store as usize] {
             if page.get().frame.origin().absolute() == frame {
                 page.set(MovedPage::NONE);
@@ -281,7 +292,11 @@ impl KeptPages {
                 }
             } else if let Some(page) = self.stepped.get_mut(place.wrapping_sub(STEPPED)) {
                 page.forget_if_of_program();
-            } else if let Some(page) = self.operands.get_mut(place.wrapping_sub(OPERANDS)) {
+            } else if let Some(page) = self
+                .operands
+                .as_flattened_mut()
+                .get_mut(place.wrapping_sub(OPERANDS))
+            {
                 page.get_mut().forget_if_of_program();
             } else {
                 for page in &mut self.real {
@@ -301,8 +316,11 @@ impl KeptPages {
         let at = Virtual(index);
         self.text_mut(at).forget_if(is_of);
         self.stepped[(at.0 >> 12) as usize % STEPPED_PAGES].forget_if(is_of);
-        for page in self.operands.iter_mut().chain(&mut self.counters) {
+        for page in &mut self.counters {
             page.get_mut().forget_if(is_of);
+        }
+        for pages in &mut self.operands {
+            pages[operand_place(at)].get_mut().forget_if(is_of);
         }
         for page in &mut self.real {
             page.forget_if(is_of);
@@ -348,11 +366,43 @@ impl KeptPages {
         self.stepped[place] = self.keep(STEPPED + place, page);
     }
 
-    /// Keeps the page of an operand in the place with this number.
-    pub(crate) fn keep_operand(&self, number: usize, page: KeptPage) {
-        if let Some(cell) = self.operands.get(number) {
-            cell.set(self.keep(OPERANDS + number, page));
+    /// The page of an operand that is fetched or stored into at an address, if it is kept.
+    #[inline(always)]
+    pub const fn operand(&self, at: Virtual, store: bool) -> &Cell<KeptPage> {
+        &self.operands[store as usize][operand_place(at)]
+    }
+
+    /// Keeps the page of an operand.
+    pub(crate) fn keep_operand(&self, at: Virtual, store: bool, page: KeptPage) {
+        let place = operand_place(at);
+        self.last[usize::from(store)].set(place as u8);
+        let number = usize::from(store) * OPERAND_PAGES + place;
+        self.operand(at, store)
+            .set(self.keep(OPERANDS + number, page));
+    }
+
+    /// Forgets all pages of operands, and gives those of each kind that were last kept.
+    pub(crate) fn take_operands(&mut self) -> [KeptPage; 2] {
+        let taken = [0, 1].map(|kind: usize| {
+            self.operands[kind][usize::from(self.last[kind].get()) % OPERAND_PAGES].get()
+        });
+        self.operands = Self::none().operands;
+        taken
+    }
+
+    /// Forgets the pages of operands and counters that are in this page frame.
+    pub(crate) fn forget_operands_in(&mut self, frame: Absolute) {
+        for page in self
+            .operands
+            .as_flattened_mut()
+            .iter_mut()
+            .chain(&mut self.counters)
+        {
+            if page.get_mut().place().origin().absolute() == frame {
+                *page.get_mut() = KeptPage::NONE;
+            }
         }
+        self.forget_moved_into(frame);
     }
 
     pub(crate) fn forget(&mut self) {

@@ -339,19 +339,15 @@ impl Vcpu {
         let [_, one, _, _, _, _, _, seven, ..] = self.control;
         if (primary ^ one) | (secondary ^ seven) != 0 {
             self.kept.programs = [one, seven];
-            self.kept.forget_programs();
+            if self.kept.of_programs.get() != 0 {
+                self.kept.forget_programs();
+            }
         }
     }
 
     /// Forgets operands in a page frame whose state has changed, so that the scanner is told of the next store.
     pub fn forget_operands_in(&mut self, frame: Absolute) {
-        let kept = &mut self.kept;
-        kept.forget_moved_into(frame);
-        for page in kept.operands.iter_mut().chain(&mut kept.counters) {
-            if page.get_mut().place().origin().absolute() == frame {
-                *page.get_mut() = KeptPage::NONE;
-            }
-        }
+        self.kept.forget_operands_in(frame);
     }
 
     /// The absolute address of a real address of this CPU.

@@ -75,18 +75,13 @@ pub(super) fn forget_moved_pages<H: Hardware>(
     if !has_moved(cpu, configuration, hardware, kept, Access::Execute) {
         *cpu.kept.text_mut(here) = kept;
     }
-    for (n, access) in [Access::Fetch, Access::Store, Access::Store]
-        .into_iter()
-        .enumerate()
-    {
-        if has_moved(
-            cpu,
-            configuration,
-            hardware,
-            cpu.kept.operands[n].get(),
-            access,
-        ) {
-            cpu.kept.operands[n].set(KeptPage::NONE);
+    // Of those of operands, the last ones are most likely to be.
+    let kept = cpu.kept.take_operands();
+    for (page, access) in kept.into_iter().zip([Access::Fetch, Access::Store]) {
+        if let Some((at, _)) = page.translated()
+            && !has_moved(cpu, configuration, hardware, page, access)
+        {
+            cpu.kept.keep_operand(at, access == Access::Store, page);
         }
     }
 }
