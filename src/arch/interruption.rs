@@ -120,13 +120,6 @@ pub const fn ending(code: u16) -> Ending {
     }
 }
 
-/// Whether a program-interruption code is that of a translation exception without a PER event.
-#[must_use]
-#[inline]
-pub const fn is_translation(code: u16) -> bool {
-    is_one_of(ACCESS & NULLIFYING, code)
-}
-
 /// Whether a program-interruption code is that of an access exception, which depends on the guest's own tables.
 #[must_use]
 #[inline]

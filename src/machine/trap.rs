@@ -8,7 +8,7 @@
 //! [`Vcpu`]: crate::guest::state::vcpu::Vcpu
 
 use crate::arch::control::CR0_EMERGENCY_SIGNAL;
-use crate::arch::interruption::{Class, is_translation};
+use crate::arch::interruption::Class;
 use crate::guest::delivery;
 use crate::guest::dispatch;
 use crate::guest::dispatch::Next;
@@ -419,7 +419,8 @@ fn refused_instruction(cpu: &mut Cpu) {
 #[inline(always)]
 fn performed_without_fetch(cpu: &mut Cpu) -> bool {
     let interruption = &mut cpu.vcpu.interruption;
-    if !is_translation(interruption.code()) {
+    // Segment and page translation: a control program's prefix area always has the tables above them.
+    if cpu.vcpu.psw.problem_state() || !matches!(interruption.code(), 0x10 | 0x11) {
         return false;
     }
     interruption.identification = lowcore::TRANSLATION_EXCEPTION.get();
@@ -445,10 +446,20 @@ fn any_program_interruption(cpu: &mut Cpu) {
     let configuration = &cpu.machine.configuration;
     let next = dispatch::program(&mut cpu.vcpu, configuration, &mut cpu.native);
     if next == Next::Run {
-        fast_path::perform_first(&mut cpu.vcpu, configuration, &mut cpu.native);
+        begin_handler(cpu);
         return;
     }
     go_on(cpu, next);
+}
+
+/// Performs the first instruction of a control program's handler, if the CPU has just entered one from another space, and the
+/// fast path handles the instruction.
+#[inline(always)]
+fn begin_handler(cpu: &mut Cpu) {
+    if cpu.vcpu.pending_work == PendingWork::SPACE {
+        let configuration = &cpu.machine.configuration;
+        fast_path::perform_first(&mut cpu.vcpu, configuration, &mut cpu.native);
+    }
 }
 
 /// Goes on as the virtual CPU says after a program interruption.
@@ -474,7 +485,7 @@ pub extern "C" fn supervisor_call_interruption(cpu: &mut Cpu) {
         Class::SupervisorCall,
     );
     dispatch::supervisor_call(&mut cpu.vcpu, configuration, &mut cpu.native);
-    fast_path::perform_first(&mut cpu.vcpu, configuration, &mut cpu.native);
+    begin_handler(cpu);
     finish(cpu);
 }
 

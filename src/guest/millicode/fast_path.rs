@@ -28,7 +28,7 @@ use insn::{self, Instruction, Operand};
 /// other case [`Vcpu::text`] has its text, if that is in a page that is kept, or no text.
 ///
 /// The instruction address in `cpu.psw` is that of the next instruction, as the hardware left it.
-#[inline(always)]
+#[inline(never)]
 pub fn perform<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -108,9 +108,9 @@ fn return_to_program<H: Hardware>(
 
 /// Performs the STORE CPU TIMER with which a control program's handler begins, in the same trap as the interruption that the
 /// CPU has just taken, if nothing is to be done between them.
-#[inline]
+#[inline(never)]
 pub fn perform_first<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    if cpu.pending_work != PendingWork::SPACE
+    if !cpu.pending_work.is_only(PendingWork::SPACE)
         || cpu.psw.mask & EXTENDED_ADDRESSING == 0
         || shadow::stale(cpu, configuration)
     {

@@ -337,7 +337,11 @@ impl KeptPages {
     pub(crate) fn forget_space(&mut self, origin: u64) {
         let [_, home, _] = self.under;
         let has_origin = |element: u64| element & asce::ORIGIN == origin;
-        self.forget_moved();
+        for page in self.moved.as_flattened() {
+            if has_origin(page.get().asce) {
+                page.set(MovedPage::NONE);
+            }
+        }
         if has_origin(home) {
             self.forget();
         } else if self.programs.into_iter().any(has_origin) {

@@ -1,6 +1,6 @@
 //! The shadow tables: where they are in the HSA, and the state of each CPU's own.
 
-use arch::address::{PAGE, Real};
+use arch::address::{PAGE, Real, Virtual};
 use arch::cpu::MAXIMUM_CPUS;
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -188,6 +188,43 @@ impl Default for Ready {
     }
 }
 
+/// The page table of a fill: a program that is new in its space fills one entry after the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LastFilled {
+    /// The guest's address-space-control element.
+    pub(crate) guest: u64,
+    /// Where the segment begins.
+    pub(crate) segment: Virtual,
+    /// The side of the space.
+    pub(crate) side: Side,
+    /// The number of spaces dropped by then; if more are, the table may belong to another space.
+    pub(crate) drops: u64,
+    /// The shadow's page table.
+    pub(crate) table: Real,
+}
+
+impl LastFilled {
+    /// How many are remembered; a power of two.
+    pub(crate) const PLACES: usize = 8;
+
+    /// The place of the page table of a segment.
+    pub(crate) const fn place(segment: Virtual, side: Side) -> usize {
+        ((segment.0 >> 20) as usize ^ side as usize * 3) % Self::PLACES
+    }
+}
+
+impl Default for LastFilled {
+    fn default() -> Self {
+        Self {
+            guest: 0,
+            segment: Virtual(0),
+            side: Side::Single,
+            drops: u64::MAX,
+            table: Real(0),
+        }
+    }
+}
+
 /// The shadow of one CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shadow {
@@ -211,6 +248,8 @@ pub struct Shadow {
     pub(crate) home_for: Option<[u64; 2]>,
     /// What a switch between a program and its control program needs of the two.
     pub(crate) ready: Ready,
+    /// Where the last entries were filled.
+    pub(crate) last_filled: [LastFilled; LastFilled::PLACES],
     /// The instruction that is executed alone, from the request to the end.
     pub(crate) alone: Option<Alone>,
     /// What is in the pages for it.

@@ -3,8 +3,8 @@
 use crate::hardware::Hardware;
 use crate::state::access::{Access, Translation};
 use crate::state::configuration::Configuration;
-use crate::state::shadow::Side;
 use crate::state::shadow::recent::Filled;
+use crate::state::shadow::{LastFilled, SEGMENT, Side};
 use crate::state::vcpu::Vcpu;
 use crate::storage::scanner;
 use crate::storage::shadow::catch_up::catch_up;
@@ -86,6 +86,39 @@ fn page_table<H: Hardware>(
 ) -> Option<Real> {
     let pool = pool(cpu, configuration);
     let origin = Absolute(from.0 & !0x7FF);
+    let segment = Virtual(address.0 & !(SEGMENT - 1));
+    let number = LastFilled::place(segment, side);
+    let last = &cpu.shadow.last_filled[number];
+    if last.guest == guest
+        && last.segment == segment
+        && last.side == side
+        && last.drops == cpu.shadow.spaces.drops
+        && pool.origin(hardware, last.table) == origin
+    {
+        return Some(last.table);
+    }
+    let table = walk(cpu, configuration, hardware, guest, side, address, origin)?;
+    cpu.shadow.last_filled[number] = LastFilled {
+        guest,
+        segment,
+        side,
+        drops: cpu.shadow.spaces.drops,
+        table,
+    };
+    Some(table)
+}
+
+/// The same by the shadow's own tables.
+fn walk<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    guest: u64,
+    side: Side,
+    address: Virtual,
+    origin: Absolute,
+) -> Option<Real> {
+    let pool = pool(cpu, configuration);
     let at = place(cpu, configuration, hardware, guest);
     let shadow = root(cpu, configuration, hardware, at, side)?;
     let mut level = (shadow & asce::DESIGNATION_TYPE) >> 2;
