@@ -9,6 +9,7 @@
 
 use crate::arch::control::CR0_EMERGENCY_SIGNAL;
 use crate::arch::interruption::Class;
+use crate::arch::table::TEID_ADDRESS;
 use crate::guest::delivery;
 use crate::guest::dispatch;
 use crate::guest::dispatch::Next;
@@ -424,6 +425,10 @@ fn performed_without_fetch(cpu: &mut Cpu) -> bool {
         return false;
     }
     interruption.identification = lowcore::TRANSLATION_EXCEPTION.get();
+    // Most often an operand was missed, in another page.
+    if (interruption.identification ^ cpu.vcpu.psw.address) & TEID_ADDRESS != 0 {
+        return false;
+    }
     let configuration = &cpu.machine.configuration;
     fast_path::perform_not_fetched(&mut cpu.vcpu, configuration, &mut cpu.native)
 }

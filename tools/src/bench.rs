@@ -46,21 +46,21 @@ const TRAP: (&str, u64) = ("trap", 80);
 
 /// Path budgets in instructions, DAT on and warm.
 const BUDGETS: [(&str, u64); 24] = [
-    ("trap-decode", 160),
+    ("trap-decode", 165),
     ("ssm", 200),
     ("stnsm", 200),
     ("stosm", 200),
     ("stpt", 200),
     ("lpp", 200),
     ("ecctr", 200),
-    ("lpswe", 300),
-    ("lctlg-1", 300),
-    ("svc", 180),
+    ("lpswe", 210),
+    ("lctlg-1", 180),
+    ("svc", 160),
     ("sigp-sense", 200),
     ("stfl", 200),
     ("mvpg", 540),
     ("stsi-1.1.1", 940),
-    ("diagnose-44", 900),
+    ("diagnose-44", 920),
     // Program interruptions of the guest: an operation that is not assigned, an operand that the machine refuses, and what
     // the hardware refuses.
     ("illegal", 610),

@@ -61,12 +61,14 @@ const PARTS: [(&str, &str, f64); 3] = [
 /// The budget of a boot's host time, as a ratio.
 const BOOT_RATIO: f64 = 1.3;
 
-/// The budgets of the machine's instructions in a boot and in the loop, in percent of the guest's instructions.
+/// The budgets of the machine's instructions in a boot and in each part, in percent of the guest's instructions.
 ///
 /// A kernel waits in loops for the clock while it boots. So the guest's instructions change by a few percent when the machine's
 /// do by a millionth: Linux 6.12 had 1290, 1318 and 1334 million, with 182 million of the machine each time.
 const BOOT_PERCENT: f64 = 14.5;
 const LOOP_PERCENT: f64 = 1.0;
+const FORK_PERCENT: f64 = 110.0;
+const CALLS_PERCENT: f64 = 320.0;
 
 /// The longest boot.
 const LIMIT: Duration = Duration::from_secs(900);
@@ -320,7 +322,12 @@ impl<'a> Bench<'a> {
                 what: (*what).to_owned(),
                 guest: with.guest.saturating_sub(nothing.guest),
                 machine: with.machine.saturating_sub(nothing.machine),
-                budget: (*name == LOOP).then_some(LOOP_PERCENT),
+                budget: match *name {
+                    LOOP => Some(LOOP_PERCENT),
+                    "fork" => Some(FORK_PERCENT),
+                    "calls" => Some(CALLS_PERCENT),
+                    _ => None,
+                },
             });
         }
         Ok(shares)
