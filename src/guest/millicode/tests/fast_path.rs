@@ -4,7 +4,9 @@
 use super::super::fast_path;
 use super::*;
 use crate::state::kept::KeptPage;
+use crate::state::pending_work::PendingWork;
 use crate::state::schedule::NEVER;
+use crate::state::shadow::Request;
 use crate::state::text::Text;
 use crate::state::vcpu::Vcpu;
 use crate::storage::Checked;
@@ -301,6 +303,131 @@ fn a_store_before_which_a_sample_is_due_traps_by_itself() {
         ));
         assert_eq!(cpu.account.total(), performed, "due at {due}");
         assert_eq!(cpu.psw.address, TEXT + 4 * performed, "due at {due}");
+    }
+}
+
+/// A CPU in the supervisor state that has just been refused the STPT 0(5) at [`TEXT`], with the LPSWE 410 to which the
+/// branch behind the STPT leads.
+fn returning(due: u64) -> Bench {
+    let mut bench = Bench::new();
+    bench.set(TEXT, &[0xB2, 0x09, 0x50, 0x00, 0x47, 0xF0, 0x04, 0x00]);
+    bench.set(0x400, &[0xB2, 0xB2, 0x04, 0x10, 0, 0, 0, 0]);
+    bench.set_doublewords(0x410, &[ADDRESSING_64 | PROBLEM, 0x6000]);
+    let Bench {
+        cpu,
+        configuration,
+        hardware,
+    } = &mut bench;
+    cpu.general[5] = OPERAND;
+    cpu.psw.mask = ADDRESSING_64;
+    cpu.pending_work = PendingWork::NOTHING;
+    for page in [TEXT, 0] {
+        cpu.keep_text(Virtual(page), Checked::in_test(Absolute(page)));
+    }
+    storage::put_u64(cpu, configuration, hardware, Virtual(OPERAND), 0).unwrap();
+    storage::fetch_u64(cpu, configuration, hardware, Virtual(0x410)).unwrap();
+    cpu.psw.address = TEXT + 4;
+    cpu.interruption.cause = 4 << 16 | 2;
+    cpu.sampling.machine = due;
+    bench
+}
+
+#[test]
+fn a_return_to_a_program_is_performed_in_one_trap_unless_a_sample_is_due_in_it() {
+    for (due, performed) in [(0, 1), (1, 1), (2, 1), (3, 3), (NEVER, 3)] {
+        let mut bench = returning(due);
+        let Bench {
+            cpu,
+            configuration,
+            hardware,
+        } = &mut bench;
+        assert!(fast_path::perform(cpu, configuration, hardware));
+        assert_eq!(cpu.account.total(), performed, "due at {due}");
+        let returned = performed == 3;
+        assert_eq!(cpu.psw.address, if returned { 0x6000 } else { TEXT + 4 });
+        assert_eq!(cpu.psw.problem_state(), returned);
+    }
+}
+
+#[test]
+fn a_return_to_a_program_ends_where_the_page_of_the_lpswe_has_been_purged() {
+    let mut bench = returning(NEVER);
+    complete(&mut bench, Instruction::Ptlb {});
+    bench.configuration.shadow.requests.post(Request::All);
+    let Bench {
+        cpu,
+        configuration,
+        hardware,
+    } = &mut bench;
+    cpu.keep_text(Virtual(TEXT), Checked::in_test(Absolute(TEXT)));
+    cpu.psw.address = TEXT + 4;
+    fast_path::perform(cpu, configuration, hardware);
+    assert!(!cpu.psw.problem_state());
+}
+
+#[test]
+fn a_handler_begins_in_the_trap_of_its_interruption_unless_a_sample_is_due_before_it() {
+    for (due, performed) in [(0, 0), (1, 1), (NEVER, 1)] {
+        let mut bench = returning(due);
+        let Bench {
+            cpu,
+            configuration,
+            hardware,
+        } = &mut bench;
+        cpu.psw.address = TEXT;
+        cpu.pending_work = PendingWork::SPACE;
+        fast_path::perform_first(cpu, configuration, hardware);
+        assert_eq!(cpu.account.total(), performed, "due at {due}");
+        assert_eq!(cpu.psw.address, TEXT + 4 * performed);
+        // Interruptions that the new PSW opens come first.
+        let mut bench = returning(due);
+        bench.cpu.psw.address = TEXT;
+        bench.cpu.pending_work = PendingWork::SPACE | PendingWork::OPENED;
+        fast_path::perform_first(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+        assert_eq!(bench.cpu.psw.address, TEXT);
+    }
+}
+
+#[test]
+fn an_lpswe_that_could_not_be_fetched_is_performed_from_a_kept_page_in_the_supervisor_state_only() {
+    // The page that the hardware missed, its mode, and whether the LPSWE is performed.
+    for (missed, problem, performs) in [(0, 0, true), (0x1000, 0, false), (0, PROBLEM, false)] {
+        let mut bench = returning(NEVER);
+        let Bench {
+            cpu,
+            configuration,
+            hardware,
+        } = &mut bench;
+        cpu.psw.mask |= problem;
+        cpu.psw.address = 0x400;
+        cpu.interruption.cause = 2 << 16 | 0x10;
+        cpu.interruption.identification = missed;
+        let performed = fast_path::perform_not_fetched(cpu, configuration, hardware);
+        assert_eq!(performed, performs);
+        assert_eq!(cpu.psw.address, if performs { 0x6000 } else { 0x400 });
+        assert_eq!(cpu.account.total(), u64::from(performs));
+    }
+}
+
+#[test]
+fn the_purge_of_an_entry_leaves_only_pages_with_another_number() {
+    let mut bench = Bench::new();
+    let cpu = &mut bench.cpu;
+    cpu.psw.mask = ADDRESSING_64 | DAT | ADDRESS_SPACE;
+    let pages = [0x12_3000, 0x45_2000, 0x45_3000];
+    for page in pages {
+        cpu.keep_text(Virtual(page), Checked::in_test(Absolute(page)));
+    }
+    let kept = |cpu: &Vcpu| pages.map(|page| cpu.kept_text(Virtual(page)).is_some());
+    // Entries of any page table: the number of the page in its segment counts.
+    for (entry, left) in [
+        (0x7000 + 0x22 * 8, [true, true, true]),
+        (0x7000 + 0x23 * 8, [false, true, true]),
+        (0x7800 + 0x53 * 8, [false, true, false]),
+        (0x9000 + 0x52 * 8, [false, false, false]),
+    ] {
+        cpu.kept.forget_entry(Absolute(entry));
+        assert_eq!(kept(cpu), left, "{entry:x}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Translation, purging, moves between spaces, and storage keys.
 
 use super::*;
+use crate::dispatch;
 use crate::state::pending_work::PendingWork;
 use Instruction as I;
 use ProgramInterruption as P;
@@ -301,6 +302,83 @@ fn mvcos_moves_between_the_spaces_that_general_register_0_names() {
         bench.hardware.storage[to..][..4096]
     );
     assert_eq!(bench.hardware.storage[to + 4096], 0);
+}
+
+#[test]
+fn mvcos_finds_a_page_where_it_was_moved_to_before_the_purge_of_its_entry() {
+    for leaves in [false, true] {
+        let mut bench = translating();
+        // From the secondary space; its page 3 is at 103000.
+        bench.cpu.general[0] = 0x81;
+        bench.cpu.general[3] = 8;
+        let mvcos = I::Mvcos {
+            first: at(0x5000),
+            second: at(0x3008),
+            r3: 3,
+        };
+        bench.set_doublewords(0x10_3008, &[1]);
+        bench.set_doublewords(0x10_4008, &[2]);
+        complete(&mut bench, mvcos);
+        assert_eq!(bench.doubleword(0x5000), 1);
+        (bench.cpu.general[1], bench.cpu.general[2]) = (PAGES + 0x800, 0x3000);
+        let ipte = I::Ipte {
+            r1: 1,
+            r2: 2,
+            r3: 0,
+            m4: 0,
+        };
+        complete(&mut bench, ipte);
+        if leaves {
+            dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+        }
+        assert_eq!(exception(&mut bench, mvcos), P::PageTranslation);
+        bench.set_doublewords(PAGES + 0x800 + 3 * 8, &[0x10_4000]);
+        complete(&mut bench, mvcos);
+        assert_eq!(bench.doubleword(0x5000), 2);
+    }
+}
+
+#[test]
+fn mvcos_does_not_take_the_page_of_one_space_for_that_of_another() {
+    let mut bench = translating();
+    bench.set_doublewords(0x3000, &[1]);
+    bench.set_doublewords(0x10_3000, &[2]);
+    bench.cpu.general[3] = 8;
+    let mvcos = I::Mvcos {
+        first: at(0x5000),
+        second: at(0x3000),
+        r3: 3,
+    };
+    let spaces = [SEGMENTS, SEGMENTS + 0x1000];
+    // The second operand is in the secondary space, which is one and the other in turn.
+    bench.cpu.general[0] = 0x81;
+    for (space, value) in [(1, 2), (0, 1), (1, 2), (0, 1)] {
+        bench.cpu.control[7] = spaces[space];
+        complete(&mut bench, mvcos);
+        assert_eq!(bench.doubleword(0x5000), value);
+    }
+}
+
+#[test]
+fn mvcos_moves_overlapping_operands_in_pieces_of_256_bytes_and_others_at_once() {
+    for (distance, length) in [(1, 256), (100, 700), (255, 256), (256, 600), (0, 64)] {
+        let mut bench = translating();
+        let bytes: Vec<u8> = (0..=255).cycle().take(2048).collect();
+        bench.set(0x5100, &bytes);
+        bench.cpu.general[3] = length;
+        let mvcos = I::Mvcos {
+            first: at(0x5100 + distance),
+            second: at(0x5100),
+            r3: 3,
+        };
+        complete(&mut bench, mvcos);
+        let (mut expected, length, distance) = (bytes, length as usize, distance as usize);
+        for piece in (0..length).step_by(256) {
+            let end = (piece + 256).min(length);
+            expected.copy_within(piece..end, piece + distance);
+        }
+        assert!(bench.hardware.storage[0x5100..][..2048] == expected);
+    }
 }
 
 #[test]
