@@ -209,7 +209,7 @@ impl LastFilled {
 
     /// The place of the page table of a segment.
     pub(crate) const fn place(segment: Virtual, side: Side) -> usize {
-        ((segment.0 >> 20) as usize ^ side as usize * 3) % Self::PLACES
+        ((segment.0 >> 20) as usize ^ (side as usize * 3)) % Self::PLACES
     }
 }
 
