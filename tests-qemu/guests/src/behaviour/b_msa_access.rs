@@ -28,7 +28,7 @@ fn frame(page: usize) -> u64 {
 
 /// Page `page` of the window, with these bits in its entry beside the frame.
 fn map(page: usize, bits: u64) {
-    dat::set_window(page, frame(page) | bits);
+    dat::replace_window(page, frame(page) | bits);
 }
 
 /// A number made of the bytes of all pages. It changes when any of them does.
