@@ -144,7 +144,7 @@ impl<F: Files> Hisprof<F> {
         }
     }
 
-    /// Lends it [`ROOM`] values of space for its readings.
+    /// Lends it [`ROOM`] values of space for the readings of each CPU.
     pub fn lend(&mut self, room: &'static mut [u64]) {
         let mut pieces = room.chunks_exact_mut(MOST_VALUES);
         self.cpus.iter_mut().for_each(|cpu| cpu.take(&mut pieces));

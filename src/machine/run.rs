@@ -1,6 +1,5 @@
 //! The end of a run: the machine sends everything that was measured, and stops.
 
-use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::psw::Psw;
 use crate::cpumf::{CounterSet, Facility};
 use crate::guest::delivery::MOST_IN_A_ROW;
@@ -28,11 +27,7 @@ type Values = heapless::Vec<U64, MOST_COUNTERS>;
 
 /// Visits the CPUs of a machine while no other CPU runs.
 fn each_cpu(machine: &Machine, mut visit: impl FnMut(&mut Cpu)) {
-    for cpu in machine
-        .cpus
-        .iter()
-        .take(usize::from(machine.configuration.cpus).min(MAXIMUM_CPUS))
-    {
+    for cpu in machine.cpus.iter() {
         // SAFETY: every other CPU is stopped; this one holds no other reference into its own `Cpu`
         // that it uses again.
         visit(unsafe { &mut *cpu.get() });
@@ -42,12 +37,7 @@ fn each_cpu(machine: &Machine, mut visit: impl FnMut(&mut Cpu)) {
 /// Instructions that the guest has completed on all CPUs, as far as the accounts know.
 pub fn instructions(machine: &Machine, running: &Vcpu) -> u64 {
     let mut sum = 0;
-    for (number, cpu) in machine
-        .cpus
-        .iter()
-        .take(usize::from(machine.configuration.cpus))
-        .enumerate()
-    {
+    for (number, cpu) in machine.cpus.iter().enumerate() {
         if number == usize::from(running.address) {
             sum += running.account.activity().instructions;
         } else {
@@ -76,7 +66,7 @@ pub struct Seen {
 
 /// Inspects CPU `number`, which the machine has.
 pub fn look(machine: &Machine, number: u16) -> Seen {
-    let cpu = machine.cpus[usize::from(number) & (MAXIMUM_CPUS - 1)].get();
+    let cpu = machine.cpus.of(number).get();
     // SAFETY: words of a `Cpu` that was built before the guest started, read for a display only; a
     // CPU that is running may change them meanwhile.
     unsafe {
@@ -93,9 +83,9 @@ pub fn look(machine: &Machine, number: u16) -> Seen {
 
 /// The operator ends the guest: as [`end`], from the CPU that took the command.
 pub fn end_by_operator(machine: &'static Machine) -> ! {
-    let number = usize::from(instruction::stap()) & (MAXIMUM_CPUS - 1);
+    let cell = machine.cpus.of(instruction::stap());
     // SAFETY: this CPU's own cell; the caller of the command is not returned to.
-    let vcpu = unsafe { &(*machine.cpus[number].get()).vcpu };
+    let vcpu = unsafe { &(*cell.get()).vcpu };
     end(machine, vcpu, Reason::Operator, 0, WaitState::OperatorEnd)
 }
 
@@ -112,7 +102,8 @@ pub fn guest_is_down(cpu: &mut Cpu, ended: u32) -> ! {
     if ended & (1 << cpu.vcpu.address) != 0 {
         guest_ended(cpu)
     }
-    if let Some(other) = machine.cpus.get(ended.trailing_zeros() as usize) {
+    if ended != 0 {
+        let other = machine.cpus.of(ended.trailing_zeros() as u16);
         // SAFETY: that CPU waits for its turn and will not get it again; it is not this one, which is
         // stopped.
         guest_ended(unsafe { &mut *other.get() });
@@ -122,7 +113,7 @@ pub fn guest_is_down(cpu: &mut Cpu, ended: u32) -> ! {
 
 /// The guest has ended with an exit code, which CPU `number` named.
 fn ended_with(machine: &'static Machine, number: u16, code: u8) -> ! {
-    let cpu = machine.cpus[usize::from(number) & (MAXIMUM_CPUS - 1)].get();
+    let cpu = machine.cpus.of(number).get();
     // SAFETY: all CPUs are down. Only this one executes, and it does not use its own `Cpu` again.
     let vcpu = unsafe { &(*cpu).vcpu };
     let why = match code {
@@ -211,7 +202,7 @@ fn finish_traces(machine: &Machine) {
     if !events.used() {
         return;
     }
-    events.finish(machine.configuration.cpus);
+    events.finish();
     let tracing = &machine.configuration.tracing;
     let traces = *tracing.traces.lock();
     for (number, _) in traces.all() {

@@ -23,14 +23,14 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// What the CPUs share in a run with these turns; input may interrupt the guest if `listening`.
+    /// What `cpus` CPUs share in a run with these turns; input may interrupt the guest if `listening`.
     #[must_use]
-    pub const fn new(turns: Turns, listening: bool) -> Self {
+    pub fn new(turns: Turns, cpus: u16, listening: bool) -> Self {
         Self {
             turns,
             passed: Passed::new(),
             input: Input::new(listening),
-            events: Events::new(),
+            events: Events::new(cpus),
             noise: Mutex::new(Noise::new()),
         }
     }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::bench::{Bench, value};
 use crate::operator::His;
+use arch::cpu::MAXIMUM_CPUS;
 use cpumf::model::{MODELS, Z15};
 use record::smf::Data;
 use std::boxed::Box;
@@ -81,7 +82,7 @@ impl Operator {
         let files = self.memory.clone();
         self.his.command(&mut self.bench, line, |run| {
             let mut hisprof = Box::new(Hisprof::new(files));
-            hisprof.lend(vec![0; ROOM].leak());
+            hisprof.lend(vec![0; MAXIMUM_CPUS * ROOM].leak());
             hisprof.subtype = self.subtype;
             let system = System {
                 model: &Z15,

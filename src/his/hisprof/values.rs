@@ -6,14 +6,13 @@
 
 use super::MOST_VALUES;
 use crate::machine::Thread;
-use arch::cpu::MAXIMUM_CPUS;
 use arch::tod::Tod;
 
 /// The number of readings of a CPU.
 const READINGS: usize = 4;
 
-/// The number of values in all readings.
-pub const ROOM: usize = MAXIMUM_CPUS * READINGS * MOST_VALUES;
+/// The number of values in all readings of a CPU.
+pub const ROOM: usize = READINGS * MOST_VALUES;
 
 /// Values of consecutive counters.
 #[derive(Debug)]

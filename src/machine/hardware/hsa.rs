@@ -10,13 +10,16 @@ use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::guest::state::channels::COPY_LENGTH;
 use crate::guest::state::device::ROOM_LENGTH;
 use crate::guest::state::shadow::{PRIVATE_LENGTH, SharedShadow};
+use core::iter;
 
 /// Room for the image with its .bss; `linker.ld` has a smaller limit.
 pub const IMAGE_ROOM: u64 = 0x1F_0000;
 /// Bytes of a CPU's stack. The page below it is a guard page, and nothing must reach into the last quarter.
 pub const STACK: u64 = 60 * 1024;
-/// Bytes of the heap, which is used at IPL only.
-const HEAP: u64 = 1024 * 1024;
+/// Bytes of the heap, which is used at IPL only: what the CPUs share.
+const HEAP: u64 = 512 * 1024;
+/// Bytes of the heap for each CPU: its state, the readings of HIS, and traced events.
+const HEAP_OF_A_CPU: u64 = 128 * 1024;
 /// Code copies.
 const COPIES: u64 = 512;
 /// The most code copies of a strict machine, which executes nearly every page from one: one for so many pages of storage.
@@ -30,6 +33,8 @@ pub const LEAST_STORAGE: u64 = 32 << 20;
 /// What a run needs in the HSA besides: bytes, unless it says otherwise.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Needs {
+    /// How many CPUs it has; zero counts as one.
+    pub cpus: usize,
     /// The directories of the caches that it models.
     pub caches: u64,
     /// The guest's program as it was staged.
@@ -69,7 +74,7 @@ pub struct CpuArea {
 }
 
 /// The plan of the HSA.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Plan {
     /// The base of the HSA: the end of the guest's storage.
     pub base: u64,
@@ -79,8 +84,8 @@ pub struct Plan {
     pub increment: u64,
     /// The heap.
     pub heap: (u64, u64),
-    /// One area for each CPU.
-    pub cpus: [CpuArea; MAXIMUM_CPUS],
+    /// One area for each CPU of the run, and at least one.
+    pub cpus: heapless::Vec<CpuArea, MAXIMUM_CPUS>,
     /// Identity page tables.
     pub identity: Real,
     /// Private identity tables.
@@ -153,8 +158,12 @@ impl Plan {
     fn carve(base: u64, end: u64, increment: u64, storage: u64, needs: Needs) -> Self {
         let mut carver = Carver { next: base };
         carver.take(IMAGE_ROOM, PAGE);
-        let heap = carver.take(HEAP, PAGE);
-        let mut cpus = [CpuArea::default(); MAXIMUM_CPUS];
+        let cpus = needs.cpus.clamp(1, MAXIMUM_CPUS);
+        let cpu_count = cpus as u64;
+        let heap_length = HEAP + HEAP_OF_A_CPU * cpu_count;
+        let heap = carver.take(heap_length, PAGE);
+        // Not more than there is room for.
+        let mut cpus = iter::repeat_n(CpuArea::default(), cpus).collect::<heapless::Vec<_, _>>();
         for cpu in &mut cpus {
             cpu.prefix = Prefix(carver.take(8192, 8192));
             cpu.guard = carver.take(PAGE, PAGE);
@@ -163,9 +172,9 @@ impl Plan {
             cpu.blocks = carver.take(BLOCKS * PAGE, PAGE);
         }
         let identity = Real(carver.take(SharedShadow::identity_length(storage), PAGE));
-        let private = Real(carver.take(PRIVATE_LENGTH * MAXIMUM_CPUS as u64, PAGE));
+        let private = Real(carver.take(PRIVATE_LENGTH * cpu_count, PAGE));
         let pool_length = SharedShadow::pool_length(storage);
-        let pools = Real(carver.take(pool_length * MAXIMUM_CPUS as u64, PAGE));
+        let pools = Real(carver.take(pool_length * cpu_count, PAGE));
         let copy_count = if needs.is_strict {
             (storage / PAGE / PAGES_OF_A_COPY).clamp(COPIES, COPIES_IF_STRICT)
         } else {
@@ -185,7 +194,7 @@ impl Plan {
             base,
             end,
             increment,
-            heap: (heap, HEAP),
+            heap: (heap, heap_length),
             cpus,
             identity,
             private,

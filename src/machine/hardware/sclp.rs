@@ -1,6 +1,7 @@
 //! The service-call logical processor of the machine below: information about the machine, and its console.
 
 use crate::arch::condition::ConditionCode;
+use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::ebcdic;
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::wait;
@@ -145,8 +146,8 @@ pub fn storage() -> Option<(u64, u64)> {
     None
 }
 
-/// CPUs in the configuration: their addresses, at most four.
-pub fn cpus() -> heapless::Vec<u16, 4> {
+/// CPUs in the configuration: the addresses of as many as a guest can have.
+pub fn cpus() -> heapless::Vec<u16, MAXIMUM_CPUS> {
     let mut sccb = SCCB.lock();
     let mut found = heapless::Vec::new();
     sccb.prepare(2048);

@@ -47,10 +47,9 @@ impl<'a> Level<'a> {
         {
             return running;
         }
-        let cells = &self.machine.cpus;
         // SAFETY: that CPU waits for its turn, which only this one gives; while it waits it lets others use what is its
         // own. There is no other reference to it, because `self` is borrowed.
-        unsafe { &mut *cells[usize::from(number) % cells.len()].get() }
+        unsafe { &mut *self.machine.cpus.of(number).get() }
     }
 
     /// Samples that the CPUs could not store so far.

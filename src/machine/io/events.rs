@@ -4,35 +4,31 @@
 //! the console, so no event is lost. In real time another CPU may have the console; events without room are then
 //! counted.
 
-use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::link::frame::Channel;
 use crate::link::trace::{Event, Stream};
 use crate::machine::io::console;
 use core::sync::atomic::{AtomicBool, Ordering};
 use spin::Mutex;
+extern crate alloc;
+use alloc::vec::Vec;
 
 /// Bytes of waiting events, for each CPU.
 const ROOM: usize = 8192;
 
 /// The events of all CPUs.
 pub struct Events {
-    /// The events that wait to be sent.
-    streams: [Mutex<Stream<ROOM>>; MAXIMUM_CPUS],
+    /// The events of each CPU that wait to be sent.
+    streams: Vec<Mutex<Stream<ROOM>>>,
     /// Whether anything was ever traced.
     used: AtomicBool,
 }
 
 impl Events {
-    /// No events.
+    /// No events of so many CPUs. Called at IPL, while there is a heap.
     #[must_use]
-    pub const fn new() -> Self {
+    pub fn new(cpus: u16) -> Self {
         Self {
-            streams: [
-                Mutex::new(Stream::new(0)),
-                Mutex::new(Stream::new(1)),
-                Mutex::new(Stream::new(2)),
-                Mutex::new(Stream::new(3)),
-            ],
+            streams: (0..cpus).map(Stream::new).map(Mutex::new).collect(),
             used: AtomicBool::new(false),
         }
     }
@@ -55,7 +51,11 @@ impl Events {
             console::say(format_args!("CPU {cpu} {event}\n"));
         }
         if framed {
-            let mut stream = self.streams[usize::from(cpu) % MAXIMUM_CPUS].lock();
+            // Each CPU has one.
+            let Some(stream) = self.streams.get(usize::from(cpu)) else {
+                return;
+            };
+            let mut stream = stream.lock();
             if !stream.has_room() {
                 send(&mut stream);
             }
@@ -65,14 +65,16 @@ impl Events {
 
     /// Sends the events of a CPU that wait to be sent.
     pub fn flush(&self, cpu: u16) {
-        if self.used() {
-            send(&mut self.streams[usize::from(cpu) % MAXIMUM_CPUS].lock());
+        if self.used()
+            && let Some(stream) = self.streams.get(usize::from(cpu))
+        {
+            send(&mut stream.lock());
         }
     }
 
-    /// Sends the events of the first `cpus` CPUs that wait, and their ends. Only this CPU runs.
-    pub fn finish(&self, cpus: u16) {
-        for stream in self.streams.iter().take(usize::from(cpus)) {
+    /// Sends the events of all CPUs that wait, and their ends. Only this CPU runs.
+    pub fn finish(&self) {
+        for stream in &self.streams {
             let mut stream = stream.lock();
             send(&mut stream);
             console::send(Channel::Trace, &stream.payload());

@@ -42,7 +42,7 @@ use crate::machine::state::blocks::Blocks;
 use crate::machine::state::heap;
 use crate::machine::state::his::Service;
 use crate::machine::state::integrity;
-use crate::machine::state::machine::{Cpu, CpuCell, Machine, sampling_limits};
+use crate::machine::state::machine::{Cells, Cpu, Machine, sampling_limits};
 use crate::machine::state::operator::Operator;
 use crate::machine::state::stacks::Stacks;
 use crate::machine::{count, his, operator, trap, turn, window};
@@ -89,7 +89,7 @@ pub(super) fn start(
     facilities: FacilityList,
 ) -> ! {
     let present = sclp::cpus();
-    let cpus = (block.cpus.get() as usize).min(MAXIMUM_CPUS);
+    let cpus = plan.cpus.len();
     if present.len() < cpus {
         refuse(
             WaitState::CpuStart,
@@ -137,14 +137,17 @@ pub(super) fn start(
         plan.copies,
     )
     .with_devices(zeroed::<AtomicU8>(plan.stores, plan.owners - plan.stores));
-    let prefixes = plan.cpus.map(|cpu| cpu.prefix);
+    let mut prefixes = [0; MAXIMUM_CPUS];
+    for (prefix, cpu) in prefixes.iter_mut().zip(&plan.cpus) {
+        *prefix = cpu.prefix.address();
+    }
     let shadow = SharedShadow::new(
         plan.base,
         plan.identity,
         plan.private,
         plan.pools,
         plan.pool_length,
-        prefixes.map(Prefix::address),
+        prefixes,
     );
     let devices = plan.rooms().map(Device::new).map(Box::new).map(Box::leak);
     let channels = Channels::new(plan.programs, devices);
@@ -201,60 +204,61 @@ pub(super) fn start(
     let listening = block.has(flags::INTERACTIVE) || !exact;
     let (open, open_end) = block.open_part();
     let open = (plan.kept + open, plan.kept + open_end);
-    let shared: &'static Shared = Box::leak(Box::new(Shared::new(turns, listening)));
+    let shared: &'static Shared = Box::leak(Box::new(Shared::new(turns, cpus as u16, listening)));
     if configuration.assist.has_true_random_numbers() {
         let mut seed = [0; 64];
         instruction::prno_trng(&mut seed);
         shared.noise.lock().seed(&seed);
     }
+    let Some(cells) = Cells::new(cpus) else {
+        stop(WaitState::Storage)
+    };
     let machine: &'static Machine = Box::leak(Box::new(Machine {
         configuration,
         model,
         sequence_code: sequence_code(&mut native),
-        plan,
-        cpus: [const { CpuCell::empty() }; MAXIMUM_CPUS],
-        open,
         sums: integrity::sums(&plan, open),
+        plan,
+        cpus: cells,
+        open,
         samples_for_host: block.interval.get() != 0,
         shared,
-        his: Box::leak(Box::new(Service::new())),
+        his: Box::leak(Box::new(Service::new(cpus))),
         operator: Box::leak(Box::new(Operator::new())),
     }));
-    for (number, cell) in machine.cpus.iter().enumerate() {
+    let areas = &machine.plan.cpus;
+    for ((number, cell), area) in machine.cpus.iter().enumerate().zip(areas) {
         let configuration = &machine.configuration;
         let mut cpu = Cpu {
             vcpu: vcpu(number as u16, configuration, block, model, account, exact),
-            native: Native::new(prefixes[number], number as u16, Some(shared)),
-            blocks: Blocks::new(plan.cpus[number], number as u16, model.dsdes),
+            native: Native::new(area.prefix, number as u16, Some(shared)),
+            blocks: Blocks::new(*area, number as u16, model.dsdes),
             machine,
             stacks: None,
             tally: None,
             window: None,
         };
-        if exact && number < cpus {
+        if exact {
             // An accepted block has a valid geometry.
             let geometry = block.geometry().ok().flatten();
-            cpu.vcpu.caches = geometry.and_then(|geometry| caches::take(&plan, number, geometry));
+            cpu.vcpu.caches =
+                geometry.and_then(|geometry| caches::take(&machine.plan, number, geometry));
         }
         activate(&mut cpu, block);
         // SAFETY: no CPU uses the cells yet.
         unsafe { cell.fill(cpu) };
         if number != 0 {
-            trap::prepare_lowcore(
-                Area::at(prefixes[number]),
-                cell.get(),
-                plan.cpus[number].stack_end,
-            );
+            trap::prepare_lowcore(Area::at(area.prefix), cell.get(), area.stack_end);
         }
     }
-    Area::OWN.set_cpu(machine.cpus[0].get());
+    Area::OWN.set_cpu(machine.cpus.of(0).get());
     if block.has(flags::COUNT_TRAPS) {
-        for (number, cell) in machine.cpus.iter().enumerate() {
+        for ((number, cell), area) in machine.cpus.iter().enumerate().zip(areas) {
             // This CPU's own prefix area is at real 0.
             let area = if number == 0 {
                 Area::OWN
             } else {
-                Area::at(prefixes[number])
+                Area::at(area.prefix)
             };
             // SAFETY: the cell was filled above, and no other CPU runs yet.
             count::begin(area, unsafe { &mut *cell.get() });
@@ -262,19 +266,19 @@ pub(super) fn start(
     }
     if block.window.is_wanted() && exact {
         let traces = operator::traces::of_window(block.commands().unwrap_or_default());
-        for (number, cell) in machine.cpus.iter().enumerate().take(cpus) {
+        for ((number, cell), area) in machine.cpus.iter().enumerate().zip(areas) {
             let area = if number == 0 {
                 Area::OWN
             } else {
-                Area::at(prefixes[number])
+                Area::at(area.prefix)
             };
             // SAFETY: as above.
             window::begin(area, unsafe { &mut *cell.get() }, &block.window, traces);
         }
     }
     heap::seal();
-    for number in 1..cpus {
-        start_cpu(number as u16, prefixes[number]);
+    for (number, area) in (0..).zip(areas).skip(1) {
+        start_cpu(number, area.prefix);
     }
     started(machine, block, cpu_speed, model);
     begin(machine, block)
@@ -467,7 +471,7 @@ fn started(machine: &Machine, block: &LoaderBlock, cpu_speed: u32, model: &Model
 /// Runs the guest on CPU 0 from the requested time, or from the next whole 10 ms of the clock if that is later.
 fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
     // SAFETY: this is CPU 0, and the cell is its own.
-    let cpu = unsafe { &mut *machine.cpus[0].get() };
+    let cpu = unsafe { &mut *machine.cpus.of(0).get() };
     trap::take_up(cpu);
     // What a window adds to them must not take time behind the beginning.
     let commands = operator::traces::without_window(block.commands().unwrap_or_default());

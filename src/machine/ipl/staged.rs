@@ -30,6 +30,7 @@ pub fn needs() -> Needs {
     LoaderBlock::parse(bytes).map_or_else(
         |_| Needs::default(),
         |block| Needs {
+            cpus: block.cpus.get() as usize,
             caches: block.caches_length(),
             kept: block.kept_length(),
             devices: instruction::devices(),

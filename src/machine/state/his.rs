@@ -130,11 +130,11 @@ pub struct Service {
 }
 
 impl Service {
-    /// HIS before it comes up. Called at IPL, while there is a heap.
+    /// HIS of `cpus` CPUs before it comes up. Called at IPL, while there is a heap.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn new(cpus: usize) -> Self {
         let mut hisprof = Hisprof::new(Link::new());
-        hisprof.lend(alloc::vec![0; ROOM].leak());
+        hisprof.lend(alloc::vec![0; cpus * ROOM].leak());
         Self {
             his: Mutex::new(His::new()),
             hisprof: Box::leak(Box::new(Mutex::new(hisprof))),

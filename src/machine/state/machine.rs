@@ -1,7 +1,6 @@
 //! The machine, and each real CPU of it: its virtual CPU, its hardware, and its sample-data blocks.
 
 use crate::arch::address::PAGE;
-use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::cpumf::instruction::load_sampling_controls;
 use crate::cpumf::sampling::request::SamplingRequest;
 use crate::cpumf::{Model, SamplingLimits};
@@ -23,8 +22,10 @@ use crate::machine::state::stacks::Stacks;
 use crate::machine::state::window::Looked;
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
+use core::slice;
 extern crate alloc;
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 /// The place of one [`Cpu`], which knows the machine that holds it.
 pub struct CpuCell(UnsafeCell<MaybeUninit<Cpu>>);
@@ -56,6 +57,35 @@ impl CpuCell {
     }
 }
 
+/// The cells of a machine's CPUs: as many as the configuration has.
+#[derive(Clone, Copy)]
+pub struct Cells {
+    first: &'static CpuCell,
+    all: &'static [CpuCell],
+}
+
+impl Cells {
+    /// So many empty cells, and at least one. Called at IPL, while there is a heap.
+    #[must_use]
+    pub fn new(cpus: usize) -> Option<Self> {
+        let all = (0..cpus).map(|_| CpuCell::empty());
+        let all: &'static [CpuCell] = all.collect::<Vec<_>>().leak();
+        let first = all.first()?;
+        Some(Self { first, all })
+    }
+
+    /// The cell of CPU `number`, which the configuration has.
+    #[must_use]
+    pub fn of(self, number: u16) -> &'static CpuCell {
+        self.all.get(usize::from(number)).unwrap_or(self.first)
+    }
+
+    /// All cells, in the order of the CPUs.
+    pub fn iter(self) -> slice::Iter<'static, CpuCell> {
+        self.all.iter()
+    }
+}
+
 /// What all CPUs share.
 pub struct Machine {
     /// The guest's configuration.
@@ -67,7 +97,7 @@ pub struct Machine {
     /// The plan of the HSA.
     pub plan: Plan,
     /// One cell for each CPU; its own real CPU refers to it while it runs.
-    pub cpus: [CpuCell; MAXIMUM_CPUS],
+    pub cpus: Cells,
     /// The part of the kept program that the host may change: from the first address up to the second.
     pub open: (u64, u64),
     /// The sums of what must not change.
