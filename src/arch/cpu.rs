@@ -1,4 +1,4 @@
 //! CPUs of a configuration.
 
 /// The most CPUs in a configuration.
-pub const MAXIMUM_CPUS: usize = 4;
+pub const MAXIMUM_CPUS: usize = 16;

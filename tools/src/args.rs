@@ -14,6 +14,7 @@ use cache::Geometry;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use his::command;
 use his::parameters::ParameterFiles;
+use link::loader::MOST_CPUS;
 use link::state::Mode;
 
 use crate::{
@@ -432,8 +433,8 @@ pub struct RunArguments {
     /// Show the bundled guests by kind, and run none
     #[arg(long)]
     pub list: bool,
-    /// CPUs of the guest [default: as many as it needs]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4))]
+    /// CPUs of the guest, 1 to 16 [default: as many as it needs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CPUS)))]
     pub cpus: Option<u32>,
     /// Storage of the machine, as 512M or 2G
     #[arg(long, value_name = "SIZE", default_value = "512M")]
@@ -774,7 +775,8 @@ mod tests {
     #[test]
     fn a_value_out_of_range_is_refused_with_the_range() {
         for (line, range) in [
-            ("run --cpus 5", "1..=4"),
+            ("run --cpus 17", "1..=16"),
+            ("run --cpus 0", "1..=16"),
             ("run --threads 3", "1..=2"),
             ("run --model z9", "z10, z196, zec12, z13, z14, z15, z16"),
             ("run --level host", "lpar (a logical partition) or vm"),

@@ -10,7 +10,7 @@ use crate::lowcore;
 use crate::psw::{self, Psw};
 
 /// The runtime looks at CPU addresses below this one.
-pub const MOST_CPUS: u16 = 4;
+pub const MOST_CPUS: u16 = 16;
 /// The status bit of a stopped CPU.
 pub const STOPPED: u32 = 0x40;
 /// The status bit of an incorrect state.
@@ -98,25 +98,27 @@ pub fn start(cpu: u16, function: extern "C" fn() -> !) {
     signal(cpu, Order::Restart, 0);
 }
 
-/// Stops one CPU and waits until it is stopped.
-pub fn stop(cpu: u16) {
+/// Stops one CPU and waits until it is stopped. Returns whether there is such a CPU.
+pub fn stop(cpu: u16) -> bool {
     if signal(cpu, Order::Stop, 0).0 == 3 {
-        return;
+        return false;
     }
     loop {
         let (cc, status) = signal(cpu, Order::Sense, 0);
         if cc == 3 || (cc == 1 && status & STOPPED != 0) {
-            return;
+            return true;
         }
         crate::insn::yield_cpu();
     }
 }
 
-/// Stops every CPU but this one.
+/// Stops every CPU but this one. The addresses of CPUs have no gaps.
 pub fn stop_others() {
     let mine = stap();
     for cpu in (0..MOST_CPUS).filter(|&cpu| cpu != mine) {
-        stop(cpu);
+        if !stop(cpu) {
+            break;
+        }
     }
 }
 

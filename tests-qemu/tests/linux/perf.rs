@@ -93,6 +93,24 @@ fn the_same_boot_with_two_cpus_gives_the_same_bytes() {
 }
 
 #[test]
+fn sixteen_cpus_count_exactly_and_the_same_boot_gives_the_same_bytes() {
+    let guest = Guest {
+        release: Release::V6_1,
+        cpus: 16,
+    };
+    let cpus = "echo @cpus; nproc; grep -c ^processor /proc/cpuinfo\n";
+    let questions = script(&[cpus, stat::QUESTIONS_OF_ALL]);
+    let first = guest.answers(&questions);
+    let found: Vec<_> = first.of("cpus").split_whitespace().collect();
+    assert_eq!(found, ["16", "16"]);
+    stat::check_all(&first, 16);
+    let again = guest.answers(&questions);
+    let console = |answers: &Answers| fs::read(answers.file("console.txt")).unwrap();
+    assert_same_console(&console(&first), &console(&again));
+    assert_eq!(first.report, again.report);
+}
+
+#[test]
 #[ignore = "long: cargo soak runs it"]
 fn linux_6_12_boots_with_two_cpus_as_on_bare_qemu() {
     asked(Release::V6_12, 2, &[]);

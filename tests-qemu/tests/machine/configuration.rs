@@ -114,7 +114,7 @@ fn contradictory_options_are_refused_with_the_remedy() {
         ),
         (
             &["--threads", "2", "--cpus", "3"],
-            &["--cpus 3", "2 or 4 CPUs"],
+            &["--cpus 3", "an even number of CPUs"],
         ),
         (&["--threads", "4"], &["1..=2"]),
         (

@@ -4,6 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use link::loader::MOST_CPUS;
 
 use crate::{
     linux::{LinuxOptions, Release, exec::Program},
@@ -24,7 +25,7 @@ pub struct ExecArguments {
     #[arg(long, value_name = "FILE")]
     pub kernel: Option<PathBuf>,
     /// CPUs of the guest
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CPUS)))]
     pub cpus: u32,
     /// Storage of the machine, as 512M or 2G
     #[arg(long, value_name = "SIZE", default_value = "512M")]

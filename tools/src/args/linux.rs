@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use anyhow::{Result, bail};
 use clap::Args;
+use link::loader::MOST_CPUS;
 use {link::state::Mode, per::trace::MOST_TRACES};
 
 use crate::{
@@ -42,7 +43,7 @@ pub struct LinuxArguments {
     #[arg(long)]
     pub fresh: bool,
     /// CPUs of the guest
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CPUS)))]
     pub cpus: u32,
     /// Storage of the machine, as 512M or 2G
     #[arg(long, value_name = "SIZE", default_value = "512M")]

@@ -96,8 +96,8 @@ pub struct Configuration {
     /// machine below
     #[arg(long, value_name = "MODEL", default_value = "z15")]
     pub model: ModelName,
-    /// Threads of a core, 1 or 2. With 2 threads (z13 or later) each CPU is a thread: 2 CPUs are a core, 4 CPUs
-    /// are 2 cores. The guest sees only the first thread of each core until it enables multithreading by SIGP
+    /// Threads of a core, 1 or 2. With 2 threads (z13 or later) each CPU is a thread: 4 CPUs are
+    /// 2 cores. The guest sees only the first thread of each core until it enables multithreading by SIGP
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]
     pub threads: u32,
     /// Where the guest finds itself: lpar (a logical partition, the default) or vm (a virtual machine:
@@ -162,7 +162,7 @@ impl Configuration {
             && !cpus.is_multiple_of(threads)
         {
             bail!(
-                "--threads {threads} needs whole cores, and --cpus {cpus} is not a multiple of {threads}; choose 2 or 4 CPUs"
+                "--threads {threads} needs whole cores, and --cpus {cpus} is not a multiple of {threads}; choose an even number of CPUs"
             );
         }
         if self.secure.is_some() && self.level == Some(Level::Lpar) {
@@ -257,9 +257,12 @@ mod tests {
         }
         let two = with(|configuration| configuration.threads = 2);
         assert!(two.check(Some(2)).is_ok());
-        for cpus in [1, 3] {
+        assert!(two.check(Some(16)).is_ok());
+        for cpus in [1, 3, 15] {
             let refusal = refusal(&two, cpus);
-            assert!(refusal.contains(&format!("--cpus {cpus}")) && refusal.contains("2 or 4 CPUs"));
+            assert!(
+                refusal.contains(&format!("--cpus {cpus}")) && refusal.contains("an even number")
+            );
         }
     }
 

@@ -55,7 +55,7 @@ pub struct RunOptions {
     pub guest: String,
     /// The guest's arguments, for a program that starts as Linux does; none if empty.
     pub arguments: String,
-    /// CPUs of the guest, 1 to 4; as many as it needs by default.
+    /// CPUs of the guest, 1 to 16; as many as it needs by default.
     pub cpus: Option<u32>,
     /// Storage of the whole machine.
     pub storage: Storage,

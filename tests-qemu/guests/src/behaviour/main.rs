@@ -183,6 +183,7 @@ mod b_sigp;
 mod b_sigp_busy;
 mod b_sigp_conditional_emergency;
 mod b_sigp_start;
+mod b_sixteen_cpus;
 mod b_software_counters;
 mod b_space_moves;
 mod b_stcctm;

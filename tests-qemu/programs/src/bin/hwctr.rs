@@ -37,14 +37,14 @@ struct Start {
     sets: u64,
 }
 
-/// What READ gives for a few CPUs with two sets each, in doublewords.
-type Data = [u64; 128];
+/// What READ gives for 16 CPUs with two sets each, in doublewords.
+type Data = [u64; 512];
 
 programs::program!(run);
 
 fn start(device: u64, sets: u64) -> Result<u64, Refused> {
-    // The first four CPUs; bit 0 is the rightmost.
-    let mask = 0xF_u64;
+    // The first 16 CPUs; bit 0 is the rightmost.
+    let mask = 0xFFFF_u64;
     let mut start = Start {
         version: 1,
         bytes: 0,
@@ -87,7 +87,7 @@ fn show(data: &Data) {
 
 fn measure(device: u64) -> Result<(), Refused> {
     let bytes = start(device, BASIC_AND_PROBLEM)?;
-    let mut data = [[0; 128]; 4];
+    let mut data: [Data; 4] = [[0; _]; 4];
     if bytes > size_of::<Data>() as u64 {
         say!("READ brings {bytes} bytes\n");
         return Ok(());
