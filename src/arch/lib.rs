@@ -13,6 +13,7 @@ pub mod condition;
 pub mod control;
 pub mod cpu;
 pub mod ebcdic;
+pub mod extent;
 pub mod facility;
 pub mod interruption;
 pub mod lowcore;

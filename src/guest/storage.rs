@@ -16,6 +16,7 @@ use crate::state::kept::KeptPage;
 use crate::state::vcpu::Vcpu;
 use arch::address::{Absolute, PAGE, Real, Virtual};
 use arch::control::{CR0_LOW_ADDRESS_PROTECTION, asce};
+use arch::extent::Extent;
 use arch::interruption::ProgramInterruption;
 
 pub mod checked;
@@ -128,7 +129,7 @@ pub const fn checked_absolute(
     at: Absolute,
     length: u64,
 ) -> Result<Checked, Fault> {
-    match Checked::within(at, length, configuration.storage_end) {
+    match Checked::within(at, length, &configuration.storage) {
         Some(at) => Ok(at),
         None => Err(Fault::plain(ProgramInterruption::Addressing)),
     }
@@ -138,14 +139,14 @@ pub const fn checked_absolute(
 #[must_use]
 #[inline]
 pub fn checked_piece(configuration: &Configuration, at: Absolute, length: u64) -> Option<Piece> {
-    let at = Checked::within(at, length, configuration.storage_end)?;
+    let at = Checked::within(at, length, &configuration.storage)?;
     Some(Piece::new(at, length))
 }
 
-/// Tests that bytes lie below the end of guest storage, for an IPL that has no configuration yet.
+/// Tests that bytes lie in what will be guest storage, for an IPL that has no configuration yet.
 #[must_use]
-pub fn checked_below(end: u64, at: Absolute, length: u64) -> Option<Piece> {
-    let at = Checked::within(at, length, end)?;
+pub fn checked_at_ipl(storage: &Extent, at: Absolute, length: u64) -> Option<Piece> {
+    let at = Checked::within(at, length, storage)?;
     Some(Piece::new(at, length))
 }
 
@@ -153,7 +154,7 @@ pub fn checked_below(end: u64, at: Absolute, length: u64) -> Option<Piece> {
 #[must_use]
 #[inline]
 pub const fn prefix_area(cpu: &Vcpu, configuration: &Configuration) -> Option<PrefixArea> {
-    PrefixArea::within(cpu.prefix, configuration.storage_end)
+    PrefixArea::within(cpu.prefix, &configuration.storage)
 }
 
 /// Tests an operand of at most 4096 bytes at a logical address. The PSW determines the address space, the access key,

@@ -17,6 +17,7 @@ use arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
 use arch::channel::{Ccw, PMCW_ENABLED, SUBCHANNELS};
 use arch::condition::ConditionCode;
 use arch::cpu::MAXIMUM_CPUS;
+use arch::extent::Extent;
 use arch::psw::{ADDRESSING_64, Psw};
 use arch::table::PTE_INVALID;
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32};
@@ -695,10 +696,18 @@ impl Bench {
     /// A bench with so much guest storage, a multiple of 1 MiB.
     #[must_use]
     pub fn with_storage(storage: u64) -> Self {
+        Self::with_extent(Extent::up_to(storage))
+    }
+
+    /// A bench with this guest storage, whose boundaries are multiples of 1 MiB.
+    #[must_use]
+    pub fn with_extent(extent: Extent) -> Self {
+        let storage = extent.end();
         let cpus = MAXIMUM_CPUS as u64;
         let prefixes = storage + MACHINE_PREFIX_OFFSET;
         let identity = prefixes + cpus * PREFIX_AREA;
-        let private = (identity + SharedShadow::identity_length(storage)).next_multiple_of(PAGE);
+        let private =
+            (identity + SharedShadow::identity_length(storage, cpus)).next_multiple_of(PAGE);
         let pools = (private + cpus * PRIVATE_LENGTH).next_multiple_of(PAGE);
         let copies = pools + cpus * POOL_LENGTH;
         let programs = copies + COPIES * PAGE;
@@ -738,9 +747,11 @@ impl Bench {
             mask: ADDRESSING_64,
             address: 0,
         };
+        let mut configuration = Configuration::new(extent, 1 << 20, 1, pages, shadow, channels);
+        configuration.machine_end = end;
         Self {
             cpu,
-            configuration: Configuration::new(storage, 1 << 20, 1, pages, shadow, channels),
+            configuration,
             hardware: TestMachine::new(storage, end - storage),
         }
     }

@@ -128,9 +128,10 @@ payload! {
         cpu_speed: U32,
         /// TOD clock, bits 0-63.
         tod: U64,
-        /// The first absolute address beyond the guest's storage: the base of the HSA.
+        /// The first absolute address that is not the guest's: the base of the HSA. With more than 2 GiB of storage there is
+        /// more of the guest's behind this part of the HSA.
         guest_storage_end: U64,
-        /// The first absolute address beyond the HSA.
+        /// The first absolute address beyond the HSA, or beyond its first part.
         hsa_end: U64,
         /// The machine type that STORE CPU ID gives.
         machine_type: U32,

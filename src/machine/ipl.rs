@@ -129,10 +129,10 @@ extern "C" fn ipl(from: u64, storage: u64, increment: u64) -> ! {
 fn banner(plan: &Plan, storage: u64) {
     console::say(format_args!(
         "Millimeter {}: the machine under the machine\n\
-         storage {} MiB, guest storage {} MiB, HSA {:X} to {:X}\n",
+         storage {} MiB, guest storage to {} MiB, HSA {:X} to {:X}\n",
         env!("CARGO_PKG_VERSION"),
         storage >> 20,
-        plan.base >> 20,
+        plan.guest.end() >> 20,
         plan.base,
         plan.end
     ));

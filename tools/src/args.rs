@@ -436,7 +436,7 @@ pub struct RunArguments {
     /// CPUs of the guest, 1 to 16 [default: as many as it needs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CPUS)))]
     pub cpus: Option<u32>,
-    /// Storage of the machine, as 512M or 2G
+    /// Storage of the machine, as 512M or 2G; 16G at most are used
     #[arg(long, value_name = "SIZE", default_value = "512M")]
     pub storage: Storage,
     /// Cycles from one sample to the next, 1000 to 4294967296, or off

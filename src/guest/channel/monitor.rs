@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_block_that_does_not_lie_in_storage_is_not_updated() {
         let mut bench = Bench::new();
-        let end = bench.configuration.storage_end;
+        let end = bench.configuration.storage.end();
         let hsa = bench.hardware.hsa.clone();
         for origin in [end - 0x20, end, !0x1F] {
             bench.configuration.channels.monitor.set(Some(origin));

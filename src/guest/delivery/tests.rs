@@ -528,7 +528,7 @@ fn the_access_register_mode_is_refused_but_not_while_dat_is_off() {
 #[test]
 fn a_prefix_area_beyond_storage_stops_the_cpu_and_stores_nothing() {
     let mut bench = bench();
-    bench.cpu.prefix = bench.configuration.storage_end - 4096;
+    bench.cpu.prefix = bench.configuration.storage.end() - 4096;
     let before = bench.hardware.storage.clone();
     program_of(&mut bench, P::Operation.into(), 2);
     assert_eq!(bench.cpu.state, CpuState::CheckStop);

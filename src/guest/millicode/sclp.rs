@@ -5,7 +5,7 @@
 
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
-use arch::address::PAGE;
+use arch::address::{Absolute, PAGE};
 use core::sync::atomic::Ordering;
 
 /// A copy of a service-call control block, whatever its length.
@@ -88,7 +88,8 @@ pub(super) fn responded(block: &Block, code: u16) -> bool {
     halfword(block, RESPONSE) == code
 }
 
-/// READ SCP INFO: makes storage end where the guest's ends, and removes all CPUs but the guest's.
+/// READ SCP INFO: makes storage end where the guest's ends, and removes all CPUs but the guest's. If storage has a hole, the
+/// program can read where.
 pub(super) fn limit_scp_info(configuration: &Configuration, length: usize, block: &mut Block) {
     /// Number of increments, 16 bits; zero if more, and at `INCREMENTS_LONG`.
     const INCREMENTS: usize = 8;
@@ -98,6 +99,10 @@ pub(super) fn limit_scp_info(configuration: &Configuration, length: usize, block
     const SIZE_LONG: usize = 100;
     const INCREMENTS_LONG: usize = 104;
     const HIGHEST_CPU: usize = 120;
+    /// Facilities, bits 16-23.
+    const FACILITIES: usize = 50;
+    /// READ STORAGE INFO is offered.
+    const STORAGE_INFO: u8 = 0x40;
     /// Bit 0: the multithreading facility is installed; bits 3-7: maximum thread identification.
     const THREADS: usize = 42;
     /// Bits 3-7: maximum thread identification of a core of this type.
@@ -107,7 +112,10 @@ pub(super) fn limit_scp_info(configuration: &Configuration, length: usize, block
     const INSTALLED: u8 = 0x80;
 
     let megabytes = configuration.increment >> 20;
-    let increments = configuration.storage_end / configuration.increment.max(1);
+    let increments = configuration.storage.end() / configuration.increment.max(1);
+    if configuration.storage.has_hole() {
+        put(block, length, FACILITIES, &[STORAGE_INFO]);
+    }
     let short = u8::try_from(megabytes).unwrap_or(0);
     put(block, length, SIZE, &[short]);
     put(
@@ -138,6 +146,31 @@ pub(super) fn limit_scp_info(configuration: &Configuration, length: usize, block
         put(block, length, THREADS_OF_TYPE, &[maximum]);
         put(block, length, THREADS_SPECIFIED, &[threads.specified()]);
     }
+}
+
+/// READ STORAGE INFO: the increments of the guest's storage, which are all in one storage element. It is offered if storage
+/// has a hole.
+pub(super) fn read_storage_info(configuration: &Configuration, length: usize, block: &mut Block) {
+    /// The highest identification of a storage element, then the numbers of assigned and of standby increments.
+    const ASSIGNED: usize = 10;
+    const ENTRIES: usize = 16;
+    let size = configuration.increment.max(1);
+    let storage = &configuration.storage;
+    let increments = (0..storage.end() / size)
+        .filter(|number| storage.holds(Absolute(number * size), size))
+        // Increments are numbered from 1. The rightmost bits are those of a part of an increment.
+        .map(|number| ((number + 1) as u32) << 16 | 1);
+    let count = increments.clone().count();
+    if length < ENTRIES + 4 * count {
+        respond(block, response::INSUFFICIENT_LENGTH);
+        return;
+    }
+    put(block, length, HEADER, &[0; ENTRIES - HEADER]);
+    put(block, length, ASSIGNED, &(count as u16).to_be_bytes());
+    for (at, increment) in (ENTRIES..).step_by(4).zip(increments) {
+        put(block, length, at, &increment.to_be_bytes());
+    }
+    respond(block, response::NORMAL_READ);
 }
 
 /// READ CPU INFO: removes all CPUs but the guest's; there are no standby CPUs.

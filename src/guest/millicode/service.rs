@@ -27,6 +27,8 @@ use core::sync::atomic::Ordering;
 const COMMAND: u32 = 0xFFFF_00FF;
 const READ_SCP_INFO: u32 = 0x0002_0001;
 const READ_SCP_INFO_FORCED: u32 = 0x0012_0001;
+/// Of storage element 0.
+const READ_STORAGE_INFO: u32 = 0x0004_0001;
 const READ_CPU_INFO: u32 = 0x0001_0001;
 const READ_EVENT_DATA: u32 = 0x0077_0005;
 const WRITE_EVENT_DATA: u32 = 0x0076_0005;
@@ -159,6 +161,10 @@ fn serve<H: Hardware>(
                 sclp::limit_cpu_info(configuration, length, block);
             }
             return code;
+        }
+        // The command mask leaves out the identification of a storage element.
+        READ_STORAGE_INFO if configuration.storage.has_hole() && command == READ_STORAGE_INFO => {
+            sclp::read_storage_info(configuration, length, block);
         }
         WRITE_EVENT_MASK => sclp::write_event_mask(configuration, length, block),
         WRITE_EVENT_DATA => {

@@ -16,8 +16,9 @@ use crate::state::shadow::SharedShadow;
 use crate::state::threads::Threads;
 use crate::state::tracing::Tracing;
 use crate::state::watchdog::Watchdog;
-use arch::address::{Absolute, PAGE};
+use arch::address::Absolute;
 use arch::cpu::MAXIMUM_CPUS;
+use arch::extent::Extent;
 use arch::facility::FacilityList;
 use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64};
 use cpumf::counters::CoprocessorGroups;
@@ -26,8 +27,10 @@ use spin::{Mutex, MutexGuard};
 /// The configuration.
 #[derive(Debug)]
 pub struct Configuration {
-    /// The end of the guest's storage: the base of the HSA.
-    pub storage_end: u64,
+    /// Where the guest's storage is: what lies in a hole of it, or behind it, is the HSA.
+    pub storage: Extent,
+    /// The end of the machine's storage, the HSA included.
+    pub machine_end: u64,
     /// The storage increment, in bytes, that READ SCP INFO shows.
     pub increment: u64,
     /// The number of CPUs.
@@ -90,21 +93,20 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// A configuration of `cpus` CPUs with storage up to `storage_end`, in real-time mode, at the
+    /// A configuration of `cpus` CPUs with this storage, in real-time mode, at the
     /// logical-partition level, with an empty facility list. The caller changes what differs.
     #[must_use]
     pub fn new(
-        storage_end: u64,
+        storage: Extent,
         increment: u64,
         cpus: u16,
         page_frames: PageFrames,
         shadow: SharedShadow,
         channels: Channels,
     ) -> Self {
-        // Storage consists of whole page frames, and of more than the first ones.
-        assert!(storage_end.is_multiple_of(PAGE) && storage_end > PAGE);
         Self {
-            storage_end,
+            storage,
+            machine_end: u64::MAX,
             increment,
             cpus,
             facilities: FacilityList::default(),
@@ -141,7 +143,7 @@ impl Configuration {
     #[must_use]
     #[inline]
     pub const fn holds(&self, at: Absolute, length: u64) -> bool {
-        at.0 < self.storage_end && length <= self.storage_end - at.0
+        self.storage.holds(at, length)
     }
 
     /// Whether several CPUs execute at the same time.
@@ -149,12 +151,6 @@ impl Configuration {
     #[inline]
     pub const fn is_concurrent(&self) -> bool {
         matches!(self.mode, Mode::RealTime) && self.cpus > 1
-    }
-
-    /// The number of page frames of the guest's storage.
-    #[must_use]
-    pub const fn frames(&self) -> u64 {
-        self.storage_end / PAGE
     }
 
     /// The number of the CPU with the address `address`, if there is one.

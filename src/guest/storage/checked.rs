@@ -1,4 +1,4 @@
-//! Guest addresses that were checked: they lie in the guest's configuration, below the hardware system area, and
+//! Guest addresses that were checked: they lie in the guest's configuration, outside of the hardware system area, and
 //! prefixing has been applied.
 //!
 //! Only the storage room makes them, and [`Hardware`](crate::hardware::Hardware) accepts no others. So an access
@@ -7,6 +7,7 @@
 //! Guest storage consists of whole page frames. If one byte of a frame was checked, the whole frame lies in storage.
 
 use arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
+use arch::extent::Extent;
 
 /// The absolute address of storage that was checked for the access at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,21 +15,25 @@ use arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
 pub struct Checked(Absolute);
 
 impl Checked {
-    /// Checks that `length` bytes at an absolute address lie below `end`, the end of guest storage.
+    /// Checks that `length` bytes at an absolute address lie in guest storage.
     #[inline(always)]
-    pub(super) const fn within(at: Absolute, length: u64, end: u64) -> Option<Self> {
-        if at.0 < end && length <= end - at.0 {
+    pub(super) const fn within(at: Absolute, length: u64, storage: &Extent) -> Option<Self> {
+        if storage.holds(at, length) {
             Some(Self(at))
         } else {
             None
         }
     }
 
-    /// Checks a doubleword on its boundary. The end of storage is on one too, so one comparison does.
+    /// Checks a doubleword on its boundary. Storage consists of whole pages, so one comparison does.
     #[inline(always)]
-    pub(super) const fn doubleword(at: Absolute, end: u64) -> Option<Self> {
-        debug_assert!(at.0.is_multiple_of(8) && end.is_multiple_of(8));
-        if at.0 < end { Some(Self(at)) } else { None }
+    pub(super) const fn doubleword(at: Absolute, storage: &Extent) -> Option<Self> {
+        debug_assert!(at.0.is_multiple_of(8));
+        if storage.holds_byte(at) {
+            Some(Self(at))
+        } else {
+            None
+        }
     }
 
     /// The next bytes of what was checked, by the storage room, which has checked them too.
@@ -126,8 +131,8 @@ pub struct PrefixArea(Checked);
 impl PrefixArea {
     /// Checks the area of a prefix.
     #[inline(always)]
-    pub(super) const fn within(prefix: u64, end: u64) -> Option<Self> {
-        match Checked::within(Absolute(prefix), PREFIX_AREA, end) {
+    pub(super) const fn within(prefix: u64, storage: &Extent) -> Option<Self> {
+        match Checked::within(Absolute(prefix), PREFIX_AREA, storage) {
             Some(area) => Some(Self(area)),
             None => None,
         }

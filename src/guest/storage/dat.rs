@@ -181,7 +181,7 @@ fn load<H: Hardware>(
     hardware: &H,
     entry: Real,
 ) -> Result<u64, Stop> {
-    match Checked::doubleword(cpu.absolute(entry), configuration.storage_end) {
+    match Checked::doubleword(cpu.absolute(entry), &configuration.storage) {
         Some(at) => Ok(hardware.load_u64(at)),
         None => Err(Stop {
             interruption: ProgramInterruption::Addressing,

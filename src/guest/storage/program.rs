@@ -11,7 +11,7 @@ use crate::state::configuration::Configuration;
 use crate::state::loaded_program::Segment;
 use crate::storage::checked::Checked;
 use crate::storage::{checked_absolute, scanner};
-use arch::address::{Absolute, PAGE, Real};
+use arch::address::{PAGE, Real};
 use core::sync::atomic::Ordering;
 
 /// Loads the program of the configuration into its place.
@@ -101,8 +101,8 @@ fn fetch_kept<H: Hardware>(hardware: &H, at: Real, into: &mut [u8]) {
 /// Clears storage and the storage keys, as a clear reset does.
 pub fn clear_storage<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
     let has_keys = configuration.keys_were_set.load(Ordering::Relaxed);
-    for frame in 0..configuration.frames() {
-        let Ok(at) = checked_absolute(configuration, Absolute(frame * PAGE), PAGE) else {
+    for page in configuration.storage.pages() {
+        let Ok(at) = checked_absolute(configuration, page, PAGE) else {
             break;
         };
         scanner::store_into(configuration, hardware, at.absolute());

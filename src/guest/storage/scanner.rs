@@ -584,8 +584,8 @@ fn store_beside_executes<H: Hardware>(
 /// Makes every page data again. Each is scanned when it is next executed, for what is sensitive by then.
 #[cold]
 pub fn forget_all<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
-    for frame in 0..configuration.frames() {
-        store_into(configuration, hardware, Absolute(frame * PAGE));
+    for page in configuration.storage.pages() {
+        store_into(configuration, hardware, page);
     }
 }
 

@@ -6,6 +6,7 @@ use crate::state::text::Text;
 use crate::storage::scanner::{Entry, make_executable};
 use crate::test_machine::Bench;
 use ProgramInterruption as P;
+use arch::extent::Extent;
 use arch::psw::{ADDRESSING_64, BASIC_ADDRESSING, DAT};
 use arch::table::{PTE_INVALID, PTE_PROTECTION};
 use proptest::prelude::*;
@@ -131,7 +132,7 @@ fn prefixing_parts_an_operand_that_leaves_the_prefix_area() {
 #[test]
 fn storage_ends_where_the_hsa_begins() {
     let mut bench = Bench::new();
-    let end = bench.configuration.storage_end;
+    let end = bench.configuration.storage.end();
     assert!(store(&mut bench, end - 8, &[1; 8]).is_ok());
     for at in [end - 7, end, end + 4096, u64::MAX - 8, u64::MAX] {
         assert_eq!(
@@ -141,6 +142,26 @@ fn storage_ends_where_the_hsa_begins() {
     }
     assert!(store(&mut bench, end - 4, &[2; 8]).is_err());
     assert_eq!(bench.doubleword(end - 8), u64::from_be_bytes([1; 8]));
+}
+
+#[test]
+fn a_hole_in_storage_is_beyond_storage_on_both_of_its_sides() {
+    let (begin, end) = (2 << 20, 3 << 20);
+    let mut bench = Bench::with_extent(Extent::with_hole(begin, end, 4 << 20));
+    for at in [begin - 8, end, (4 << 20) - 8] {
+        assert!(store(&mut bench, at, &[1; 8]).is_ok(), "{at:x}");
+        assert_eq!(bench.doubleword(at), u64::from_be_bytes([1; 8]), "{at:x}");
+    }
+    for at in [begin - 7, begin, begin + 4096, end - 8, end - 1, 4 << 20] {
+        let fault = claim(&bench, at, 8, Access::Store).unwrap_err();
+        assert_eq!(fault, P::Addressing.into(), "{at:x}");
+    }
+    assert!(store(&mut bench, begin - 4, &[2; 8]).is_err());
+    assert!(checked_piece(&bench.configuration, Absolute(begin - 4096), 8192).is_none());
+    bench.cpu.prefix = begin - 8192;
+    assert!(prefix_area(&bench.cpu, &bench.configuration).is_some());
+    bench.cpu.prefix = begin;
+    assert!(prefix_area(&bench.cpu, &bench.configuration).is_none());
 }
 
 #[test]
@@ -247,7 +268,7 @@ fn a_real_address_is_prefixed_but_not_translated_and_low_addresses_stay_protecte
         (fault.interruption, fault.identification),
         (P::Protection, 0x1480)
     );
-    let beyond = Real(configuration.storage_end);
+    let beyond = Real(configuration.storage.end());
     assert_eq!(
         real_u64(cpu, configuration, hardware, AccessKey::ZERO, beyond),
         Err(P::Addressing.into())
@@ -468,7 +489,7 @@ proptest! {
             for piece in [claim.first, claim.second] {
                 let (at, length) = (piece.start().absolute().0, piece.length());
                 let last = at + length.saturating_sub(1);
-                prop_assert!(length == 0 || last < bench.configuration.storage_end);
+                prop_assert!(length == 0 || last < bench.configuration.storage.end());
                 prop_assert!(length == 0 || last / PAGE == at / PAGE);
             }
         }

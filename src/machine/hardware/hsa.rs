@@ -1,12 +1,16 @@
 //! The hardware system area: the top of storage, and its layout.
 //!
-//! It ends at min(storage, 2 GiB), because prefixes and service-call control blocks have 31-bit addresses.
-//! It begins on a storage-increment boundary, so that READ SCP INFO can show the guest a machine that ends
+//! It ends at min(storage, 2 GiB), because prefixes, service-call control blocks and channel programs have 31-bit
+//! addresses. It begins on a storage-increment boundary, so that READ SCP INFO can show the guest a machine that ends
 //! there.
+//!
+//! If there is more storage, then this part is a hole in the guest's storage, and what grows with storage (shadow
+//! tables, code copies, page states) is in another part at the end of storage.
 
 use crate::arch::address::{PAGE, Real};
 use crate::arch::channel::SUBCHANNELS;
 use crate::arch::cpu::MAXIMUM_CPUS;
+use crate::arch::extent::Extent;
 use crate::guest::state::channels::COPY_LENGTH;
 use crate::guest::state::device::ROOM_LENGTH;
 use crate::guest::state::shadow::{PRIVATE_LENGTH, SharedShadow};
@@ -27,6 +31,12 @@ const COPIES_IF_STRICT: u64 = 4096;
 const PAGES_OF_A_COPY: u64 = 16;
 /// Machine-level sample-data blocks of one CPU.
 pub const BLOCKS: u64 = 8;
+/// The HSA, or its first part, ends here at the latest.
+const LOW_END: u64 = 1 << 31;
+/// The most increments of a storage with a hole: READ STORAGE INFO lists them in a block of 4 KiB.
+const MOST_INCREMENTS: u64 = 1020;
+/// The most storage of the machine that is used.
+const MOST_STORAGE: u64 = 16 << 30;
 /// The least usable storage: the HSA and something for a guest.
 pub const LEAST_STORAGE: u64 = 32 << 20;
 
@@ -76,10 +86,14 @@ pub struct CpuArea {
 /// The plan of the HSA.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The base of the HSA: the end of the guest's storage.
+    /// The base of the HSA: the end of the guest's storage, or of its first part.
     pub base: u64,
-    /// Its end.
+    /// Its end, or that of its first part.
     pub end: u64,
+    /// The guest's storage.
+    pub guest: Extent,
+    /// The end of all that the plan has: [`Self::end`], or that of the other part of the HSA.
+    pub top: u64,
     /// Storage increment in bytes.
     pub increment: u64,
     /// The heap.
@@ -118,9 +132,10 @@ pub struct Plan {
     pub unused: u64,
 }
 
-/// Allocates the HSA from its base upwards.
+/// Allocates the HSA from its base upwards, and its other part, if there is one.
 struct Carver {
     next: u64,
+    high: Option<u64>,
 }
 
 impl Carver {
@@ -129,6 +144,18 @@ impl Carver {
         self.next = at + length;
         at
     }
+
+    /// Takes pages for what need not have 31-bit addresses.
+    fn take_high(&mut self, length: u64) -> u64 {
+        match &mut self.high {
+            Some(next) => {
+                let at = *next;
+                *next = (at + length).next_multiple_of(PAGE);
+                at
+            }
+            None => self.take(length, PAGE),
+        }
+    }
 }
 
 impl Plan {
@@ -136,17 +163,50 @@ impl Plan {
     /// `None` if that is too little.
     #[must_use]
     pub fn new(storage: u64, increment: u64, needs: Needs) -> Option<Self> {
-        let end = storage.min(1 << 31);
+        let end = storage.min(LOW_END);
         if end < LEAST_STORAGE {
             return None;
         }
+        if let Some(plan) = Self::with_hole(storage, increment, needs) {
+            return Some(plan);
+        }
         // As if all storage were the guest's: slightly more than needed.
-        let needed = Self::carve(0, end, increment, end, needs).unused;
+        let needed = Self::carve(0, None, Extent::up_to(end), increment, needs).unused;
         let base = end.checked_sub(needed)? / increment * increment;
         if base < LEAST_STORAGE / 2 {
             return None;
         }
-        Some(Self::carve(base, end, increment, base, needs))
+        let plan = Self::carve(base, None, Extent::up_to(base), increment, needs);
+        Some(Self {
+            end,
+            top: end,
+            ..plan
+        })
+    }
+
+    /// The plan with a part of the guest's storage above 2 GiB, if there is enough storage for that.
+    fn with_hole(storage: u64, increment: u64, needs: Needs) -> Option<Self> {
+        let storage = storage.min(MOST_STORAGE);
+        if storage <= LOW_END {
+            return None;
+        }
+        let mut increment = increment;
+        while storage / increment > MOST_INCREMENTS {
+            increment *= 2;
+        }
+        let needed = Self::carve(0, Some(0), Extent::up_to(storage), increment, needs);
+        let base = LOW_END.checked_sub(needed.unused)? / increment * increment;
+        let top = storage.checked_sub(needed.top)? / increment * increment;
+        if base < LEAST_STORAGE / 2 || top <= LOW_END {
+            return None;
+        }
+        let guest = Extent::with_hole(base, LOW_END, top);
+        let plan = Self::carve(base, Some(top), guest, increment, needs);
+        Some(Self {
+            end: LOW_END,
+            top: storage,
+            ..plan
+        })
     }
 
     /// Where the room of each device begins.
@@ -155,8 +215,10 @@ impl Plan {
         (0..self.devices).map(move |number| rooms.offset(number * ROOM_LENGTH))
     }
 
-    fn carve(base: u64, end: u64, increment: u64, storage: u64, needs: Needs) -> Self {
-        let mut carver = Carver { next: base };
+    /// Takes what is needed from `base`, and from `high` if there is another part. The ends are what was taken.
+    fn carve(base: u64, high: Option<u64>, guest: Extent, increment: u64, needs: Needs) -> Self {
+        let storage = guest.end();
+        let mut carver = Carver { next: base, high };
         carver.take(IMAGE_ROOM, PAGE);
         let cpus = needs.cpus.clamp(1, MAXIMUM_CPUS);
         let cpu_count = cpus as u64;
@@ -171,28 +233,30 @@ impl Plan {
             cpu.block_table = carver.take(PAGE, PAGE);
             cpu.blocks = carver.take(BLOCKS * PAGE, PAGE);
         }
-        let identity = Real(carver.take(SharedShadow::identity_length(storage), PAGE));
+        let identity = Real(carver.take_high(SharedShadow::identity_length(storage, cpu_count)));
         let private = Real(carver.take(PRIVATE_LENGTH * cpu_count, PAGE));
         let pool_length = SharedShadow::pool_length(storage);
-        let pools = Real(carver.take(pool_length * cpu_count, PAGE));
+        let pools = Real(carver.take_high(pool_length * cpu_count));
         let copy_count = if needs.is_strict {
             (storage / PAGE / PAGES_OF_A_COPY).clamp(COPIES, COPIES_IF_STRICT)
         } else {
             COPIES
         };
-        let copies = Real(carver.take(copy_count * PAGE, PAGE));
+        let copies = Real(carver.take_high(copy_count * PAGE));
         let programs = Real(carver.take(SUBCHANNELS as u64 * COPY_LENGTH, PAGE));
         let rooms = Real(carver.take(needs.devices * ROOM_LENGTH, PAGE));
-        let states = carver.take(storage / PAGE * 2, PAGE);
+        let states = carver.take_high(storage / PAGE * 2);
         let has_devices = u64::from(needs.devices != 0);
-        let stores = carver.take(storage / PAGE * has_devices, PAGE);
-        let owners = carver.take(copy_count * 4, PAGE);
+        let stores = carver.take_high(storage / PAGE * has_devices);
+        let owners = carver.take_high(copy_count * 4);
         let caches = carver.take(needs.caches, PAGE);
         let kept = carver.take(needs.kept, PAGE);
         let unused = carver.take(0, PAGE);
         Self {
             base,
-            end,
+            end: unused,
+            guest,
+            top: carver.high.unwrap_or(unused),
             increment,
             heap: (heap, heap_length),
             cpus,

@@ -1,6 +1,7 @@
 //! Builds the machine for a guest, starts its CPUs, and runs the guest.
 
 use super::{caches, calibrate, staged};
+use crate::arch::address::PAGE;
 use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::facility::{self, FacilityList};
 use crate::cpumf::counters::CoprocessorGroups;
@@ -130,7 +131,7 @@ pub(super) fn start(
 
     let exact = matches!(mode, Mode::Exact { .. });
     let cpu_speed = mode.cpu_speed();
-    let frames = plan.base / 4096;
+    let frames = plan.guest.end() / PAGE;
     let pages = PageFrames::new(
         zeroed::<AtomicU16>(plan.states, frames),
         zeroed::<AtomicU32>(plan.owners, plan.copy_count),
@@ -142,7 +143,7 @@ pub(super) fn start(
         *prefix = cpu.prefix.address();
     }
     let shadow = SharedShadow::new(
-        plan.base,
+        plan.guest.end(),
         plan.identity,
         plan.private,
         plan.pools,
@@ -152,13 +153,14 @@ pub(super) fn start(
     let devices = plan.rooms().map(Device::new).map(Box::new).map(Box::leak);
     let channels = Channels::new(plan.programs, devices);
     let mut configuration = Configuration::new(
-        plan.base,
+        plan.guest,
         plan.increment,
         cpus as u16,
         pages,
         shadow,
         channels,
     );
+    configuration.machine_end = plan.top;
     configuration.assist = assist(block, &facilities);
     configuration.strict = block.has(flags::STRICT);
     configuration.facilities = configuration
@@ -459,10 +461,18 @@ fn started(machine: &Machine, block: &LoaderBlock, cpu_speed: u32, model: &Model
         cfvn: model.cfvn.into(),
         csvn: model.csvn.into(),
     });
+    let plan = &machine.plan;
+    if plan.guest.has_hole() {
+        defmt::info!(
+            "a part of the HSA from {=u64:x} to {=u64:x} is a hole in guest storage",
+            plan.base,
+            plan.end
+        );
+    }
     defmt::info!(
         "guest storage to {=u64:x}, HSA to {=u64:x}, {=u16} CPUs",
-        machine.plan.base,
-        machine.plan.end,
+        plan.guest.end(),
+        plan.top,
         machine.configuration.cpus
     );
     console::flush();

@@ -115,5 +115,5 @@ pub fn fill_zero(native: &mut Native, plan: &Plan, at: u64, length: u64) {
 
 /// A range of what becomes the guest's storage, if all of it lies there.
 pub fn guest_storage(plan: &Plan, at: u64, length: u64) -> Option<Piece> {
-    storage::checked_below(plan.base, Absolute(at), length)
+    storage::checked_at_ipl(&plan.guest, Absolute(at), length)
 }

@@ -27,7 +27,7 @@ pub struct ExecArguments {
     /// CPUs of the guest
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CPUS)))]
     pub cpus: u32,
-    /// Storage of the machine, as 512M or 2G
+    /// Storage of the machine, as 512M or 2G; 16G at most are used
     #[arg(long, value_name = "SIZE", default_value = "512M")]
     pub storage: Storage,
     /// A variable of the program's environment: NAME=VALUE, or NAME for its value here. Those that begin with CARGO,

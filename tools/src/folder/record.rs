@@ -299,7 +299,7 @@ pub struct StartedRecord {
     pub tod: u64,
     /// First address that is not the guest's.
     pub guest_storage_end: u64,
-    /// First address behind the HSA.
+    /// First address behind the HSA, or behind the part of it that lies below 2 GiB.
     pub hsa_end: u64,
     /// Machine type, as hexadecimal digits: 8561.
     pub machine_type: String,

@@ -13,7 +13,7 @@ use crate::{
         guest::{ELF_PSW_MASK, Guest, Piece},
         parameter_area::{self, ENTRY},
     },
-    numbers::quantities::{GUEST_STORAGE_LIMIT, Storage},
+    numbers::quantities::{LOAD_LIMIT, Storage},
     symbols::{SymbolTable, places::PlaceNames},
 };
 
@@ -64,10 +64,10 @@ impl Boot<'_> {
         let length = self.initrd.bytes.len() as u64;
         // It is staged, kept for a reboot, and copied to its place.
         let needed = INITRD_AT + 3 * length + LEAST_REST;
-        let storage = self.storage.0.min(GUEST_STORAGE_LIMIT);
+        let storage = self.storage.0.min(LOAD_LIMIT);
         if needed > storage {
             bail!(
-                "the initrd of {} MiB is too large for {} of storage: {} MiB are needed; choose more with --storage (a guest can use 2G at most)",
+                "the initrd of {} MiB is too large for {} of storage: {} MiB are needed; choose more with --storage (a guest is loaded below 2G)",
                 length.div_ceil(1 << 20),
                 self.storage,
                 needed.div_ceil(1 << 20)

@@ -24,12 +24,17 @@ use zerocopy::IntoBytes;
 
 use crate::{
     machine::{guest::Guest, monitor::Socket},
-    numbers::quantities::GUEST_STORAGE_LIMIT,
+    numbers::quantities::LOAD_LIMIT,
     options::{EventForm, RunOptions},
 };
 
-/// Room for the HSA in the check that a guest fits. The machine takes what it needs and has the last word.
-const ROOM_FOR_HSA: u64 = 32 << 20;
+/// Room for the HSA of a machine with this storage and so many CPUs in the check that a guest fits: slightly more than the
+/// machine takes, which has the last word.
+const fn room_for_hsa(storage: u64, cpus: u64) -> u64 {
+    const SHARED: u64 = 16 << 20;
+    const OF_A_CPU: u64 = 5 << 19;
+    SHARED + storage / 128 + cpus * (OF_A_CPU + storage * 3 / 512)
+}
 
 /// Staged bytes begin on this boundary.
 const STAGE_ALIGNMENT: u64 = 4096;
@@ -128,11 +133,12 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
     let kept: u64 = kept
         .map(|length| length.next_multiple_of(KEPT_ALIGNMENT))
         .sum();
-    let storage = options.storage.0.min(GUEST_STORAGE_LIMIT) - ROOM_FOR_HSA;
-    let storage_end = storage.saturating_sub(kept);
+    let storage = options.storage.0.min(LOAD_LIMIT);
+    let cpus = block.cpus.get();
+    let storage_end = storage.saturating_sub(room_for_hsa(storage, cpus.into()) + kept);
     let too_large = || {
         format!(
-            "the guest {} does not fit into {} of storage; choose more with --storage (a guest can use 2G at most)",
+            "the guest {} does not fit into {} of storage beside a machine of {cpus} CPUs; choose more with --storage (a guest is loaded below 2G)",
             guest.name, options.storage
         )
     };
@@ -300,11 +306,19 @@ mod tests {
     fn a_guest_that_does_not_fit_is_refused_with_the_option_that_helps() {
         let mut options = RunOptions::new("g");
         options.storage = Storage(64 << 20);
-        let error = plan(&guest(vec![piece(0x20_0000, 40 << 20, 9)]), &options, &[])
+        let error = plan(&guest(vec![piece(0x20_0000, 48 << 20, 9)]), &options, &[])
             .unwrap_err()
             .to_string();
         assert!(
             error.contains("64M") && error.contains("--storage"),
+            "{error}"
+        );
+        options.cpus = Some(16);
+        let error = plan(&guest(vec![piece(0x20_0000, 0x1000, 9)]), &options, &[])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("16 CPUs") && error.contains("--storage"),
             "{error}"
         );
     }

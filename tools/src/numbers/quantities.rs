@@ -18,8 +18,11 @@ pub const LEAST_STORAGE: u64 = 64 << 20;
 /// The most storage of a run.
 pub const MOST_STORAGE: u64 = 1 << 40;
 
-/// End of the storage that a guest and the HSA can use: their addresses have 31 bits.
-pub const GUEST_STORAGE_LIMIT: u64 = 2 << 30;
+/// End of the storage that a guest and the HSA can use.
+pub const GUEST_STORAGE_LIMIT: u64 = 16 << 30;
+
+/// End of the storage that a guest can be loaded into: the HSA lies there if there is more.
+pub const LOAD_LIMIT: u64 = 2 << 30;
 
 /// Storage of a run by default.
 pub const DEFAULT_STORAGE: u64 = 512 << 20;

@@ -12,8 +12,8 @@
 //! use both; it is told only if it wants to be. It is never told that it need not notify.
 //!
 //! The order of the bytes depends on the features that the program has accepted. Should the machine and the device not
-//! agree on it, then still no address leads to the HSA: in the other order an address below 2 GiB is zero or beyond
-//! 4 GiB, and a piece that begins at zero is checked with both lengths.
+//! agree on it, then still no address leads to the HSA: a piece whose address in the other order is one of the machine's
+//! storage is checked in that order, too. With less than 4 GiB of it only zero is.
 //!
 //! Source: Virtual I/O Device (VIRTIO) 1.2, section 2.7 "Split Virtqueues".
 
@@ -170,7 +170,14 @@ impl<'a, H: Hardware> Between<'a, H> {
             address, length, ..
         } = descriptor;
         let holds = |length: u32| self.configuration.holds(Absolute(address), length.into());
-        length != 0 && holds(length) && (address != 0 || holds(length.swap_bytes()))
+        let other = address.swap_bytes();
+        let is_harmless = || {
+            other >= self.configuration.machine_end || {
+                let length = length.swap_bytes();
+                self.configuration.holds(Absolute(other), length.into())
+            }
+        };
+        length != 0 && holds(length) && is_harmless()
     }
 
     /// Copies the descriptors of a buffer.

@@ -124,7 +124,7 @@ fn a_frame_off_its_boundary_ends_the_stack() {
 
 #[test]
 fn a_chain_into_the_system_area_or_beyond_all_storage_ends_the_stack() {
-    let end = Bench::new().configuration.storage_end;
+    let end = Bench::new().configuration.storage.end();
     for beyond in [end, end + 0x5000, end - 8, 1 << 40, !0xFF, u64::MAX - 7] {
         let mut bench = bench(STACK);
         put(&mut bench, &STANDARD, &[STACK]);
@@ -340,7 +340,7 @@ fn interruptions_that_lead_to_each_other_come_to_an_end() {
 
 #[test]
 fn a_stack_pointer_of_a_program_that_lies_ends_the_stack() {
-    let end = Bench::new().configuration.storage_end;
+    let end = Bench::new().configuration.storage.end();
     for (stack, found) in [
         (STACK + 4, End::Boundary),
         (0, End::Storage),
@@ -436,7 +436,7 @@ mod copies {
 
     #[test]
     fn a_stack_pointer_that_lies_has_no_bytes_and_a_thread_of_the_kernel_no_copy() {
-        let end = Bench::new().configuration.storage_end;
+        let end = Bench::new().configuration.storage.end();
         for stack in [STACK + 4, end, u64::MAX - 7, 1 << 40] {
             let mut bench = called_by_a_program();
             let mask = PROBLEM | DAT | ADDRESSING_64;

@@ -74,7 +74,7 @@ fn stcctm_stores_the_counters_of_a_set_or_none_of_them() {
         0
     );
     assert_eq!(bench.doubleword(0x3008), 42);
-    let end = bench.configuration.storage_end as i32;
+    let end = bench.configuration.storage.end() as i32;
     bench.set(0x3F_FFF8, &[1; 8]);
     let beyond = I::Stcctm {
         r1: 1,

@@ -322,7 +322,7 @@ fn the_channel_subsystem_answers_behind_the_request_and_refuses_what_it_does_not
     bench.cpu.general[2] = 0x2800;
     let unaligned = exception(&mut bench, call);
     assert_eq!(unaligned, ProgramInterruption::Specification);
-    bench.cpu.general[2] = bench.configuration.storage_end;
+    bench.cpu.general[2] = bench.configuration.storage.end();
     let beyond = exception(&mut bench, call);
     assert_eq!(beyond, ProgramInterruption::Addressing);
 }

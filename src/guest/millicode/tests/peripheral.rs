@@ -34,7 +34,7 @@ fn lpctl_takes_an_operand_on_any_boundary_and_qctri_shows_what_it_did() {
     bench.set(0x2003, &4_u64.to_be_bytes());
     let reserved = exception(&mut bench, I::Lpctl { second: at(0x2003) });
     assert_eq!(reserved, P::Specification);
-    let end = bench.configuration.storage_end as i32;
+    let end = bench.configuration.storage.end() as i32;
     let beyond = I::Lpctl {
         second: at(end - 4),
     };

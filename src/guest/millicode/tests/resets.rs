@@ -141,7 +141,7 @@ fn there_are_no_load_parameters_to_set_or_store_and_nothing_to_load_without_a_pr
         assert_eq!(bench.cpu.general[3], response);
         assert_eq!(exception(&mut bench, diagnose_308(3)), P::Specification);
     }
-    bench.cpu.general[2] = bench.configuration.storage_end;
+    bench.cpu.general[2] = bench.configuration.storage.end();
     assert_eq!(exception(&mut bench, diagnose_308(2)), P::Addressing);
     bench.cpu.general[2] = 0x3008;
     assert_eq!(exception(&mut bench, diagnose_308(2)), P::Specification);
@@ -153,7 +153,7 @@ fn there_are_no_load_parameters_to_set_or_store_and_nothing_to_load_without_a_pr
 
 /// A program of one doubleword at 5000, which its PSW designates.
 pub(super) fn loaded(bench: &mut Bench) {
-    let kept = bench.configuration.storage_end + bench.hardware.hsa.len() as u64 - 0x1000;
+    let kept = bench.configuration.storage.end() + bench.hardware.hsa.len() as u64 - 0x1000;
     bench.hardware.hsa_store(Real(kept), 0x1122_3344_5566_7788);
     let mut program = LoadedProgram::new(Psw {
         mask: ADDRESSING_64,

@@ -5,6 +5,7 @@ use crate::state::vcpu::{CpuState, HeldBy};
 use Instruction as I;
 use ProgramInterruption as P;
 use arch::control::CR0_SERVICE_SIGNAL;
+use arch::extent::Extent;
 use arch::facility::FacilityList;
 use arch::psw::{ADDRESSING_64, EXTERNAL};
 use core::sync::atomic::Ordering;
@@ -165,6 +166,28 @@ fn addresses_of_a_cpu_that_is_a_thread_are_its_cores_until_multithreading_is_ena
 }
 
 #[test]
+fn a_hole_in_storage_is_announced_and_its_increments_are_not_listed() {
+    let holed = Extent::with_hole(2 << 20, 3 << 20, 4 << 20);
+    let mut bench = Bench::with_extent(holed);
+    let block = &mut [0; 4096];
+    super::super::sclp::limit_scp_info(&bench.configuration, 4096, block);
+    assert_eq!((block[9], block[10], block[50]), (4, 1, 0x40));
+    bench.set(SCCB, &[0, 16 + 3 * 4]);
+    assert_eq!(serve(&mut bench, 0x0004_0001), (0, 0x0010));
+    assert_eq!(bench.word(SCCB + 8), 0x0000_0003);
+    let entries = [0, 4, 8].map(|at| bench.word(SCCB + 16 + at));
+    assert_eq!(entries, [0x1_0001, 0x2_0001, 0x4_0001]);
+    // One byte less, and another element.
+    bench.set(SCCB, &[0, 16 + 3 * 4 - 1]);
+    assert_eq!(serve(&mut bench, 0x0004_0001), (0, 0x0300));
+    bench.set(SCCB, &[0, 64]);
+    assert_eq!(serve(&mut bench, 0x0004_0101), (0, 0x01F0));
+    let mut whole = Bench::new();
+    whole.set(SCCB, &[0, 64]);
+    assert_eq!(serve(&mut whole, 0x0004_0001), (0, 0x01F0));
+}
+
+#[test]
 fn read_scp_info_shows_cores_and_the_multithreading_facility() {
     let mut bench = Bench::new();
     let (configuration, block) = (&mut bench.configuration, &mut [0; 4096]);
@@ -246,7 +269,7 @@ fn stsi_tests_its_registers_only_for_an_assigned_function() {
 fn servc_refuses_a_block_in_low_storage_in_the_prefix_area_and_beyond_storage() {
     let mut bench = Bench::new();
     bench.cpu.prefix = 0x8000;
-    let end = bench.configuration.storage_end;
+    let end = bench.configuration.storage.end();
     let table = [
         (0x1000, P::Specification),
         (0x9000, P::Specification),

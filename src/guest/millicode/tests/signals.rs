@@ -167,7 +167,7 @@ fn an_order_makes_the_cpu_busy_until_it_is_carried_out() {
 #[test]
 fn set_prefix_requires_a_stopped_cpu_and_an_area_in_storage() {
     let mut bench = two();
-    let end = bench.configuration.storage_end;
+    let end = bench.configuration.storage.end();
     assert_eq!(sigp(&mut bench, 0x0D, 0, 0x4000), (1, 0x200));
     assert_eq!(sigp(&mut bench, 0x0D, 1, end), (1, 0x100));
     assert_eq!(sigp(&mut bench, 0x0D, 1, 0x5FFF), (0, 0));
@@ -227,7 +227,7 @@ fn store_status_at_address_stores_there_only() {
 fn store_additional_status_stores_the_vector_registers_on_a_1024_byte_boundary() {
     let mut bench = two();
     bench.hardware.vectors = core::array::from_fn(|n| (n as u128) << 120 | n as u128);
-    let end = bench.configuration.storage_end;
+    let end = bench.configuration.storage.end();
     for parameter in [0x2_0200, 0x2_0001, 0x2_000A, end, u64::MAX << 32] {
         let answer = sigp(&mut bench, 0x17, 1, parameter);
         assert_eq!(answer, (1, 0x100), "{parameter:X}");

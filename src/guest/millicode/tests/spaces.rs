@@ -541,7 +541,7 @@ fn storage_keys_belong_to_absolute_blocks() {
     assert_eq!(complete(&mut bench, I::Rrbe { r1: 0, r2: 2 }), 3);
     complete(&mut bench, I::Ivsk { r1: 1, r2: 2 });
     assert_eq!(bench.cpu.general[1], 0xFFFF_FFFF_FFFF_FFF8);
-    bench.cpu.general[2] = bench.configuration.storage_end;
+    bench.cpu.general[2] = bench.configuration.storage.end();
     assert_eq!(
         exception(&mut bench, I::Iske { r1: 1, r2: 2 }),
         P::Addressing

@@ -233,7 +233,7 @@ fn control_registers_wrap_around_and_load_in_full_or_not_at_all() {
         [values[1], values[2]]
     );
     let before = bench.cpu.control;
-    let end = bench.configuration.storage_end as i32;
+    let end = bench.configuration.storage.end() as i32;
     let beyond = I::Lctlg {
         r1: 0,
         r3: 15,
@@ -323,7 +323,7 @@ fn spx_ignores_bits_outside_the_prefix_and_requires_the_area_in_storage() {
     assert_eq!(bench.cpu.prefix, 0x6000);
     complete(&mut bench, I::Stpx { second: at(0x2000) });
     assert_eq!(bench.word(0x2000), 0x6000);
-    let end = bench.configuration.storage_end as u32;
+    let end = bench.configuration.storage.end() as u32;
     bench.set(0x2000, &end.to_be_bytes());
     assert_eq!(
         exception(&mut bench, I::Spx { second: at(0x2000) }),

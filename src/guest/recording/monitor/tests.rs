@@ -176,7 +176,7 @@ fn a_code_that_is_no_counters_number_is_an_exception_and_the_exception_count_wra
 
 #[test]
 fn an_array_that_is_not_there_is_an_exception_and_nothing_is_stored() {
-    let end = Bench::new().configuration.storage_end;
+    let end = Bench::new().configuration.storage.end();
     // Beyond storage, where the machine's own begins; at the end of storage; and at the end of the address space.
     for (origin, code, counted) in [
         (end, 0, 0),

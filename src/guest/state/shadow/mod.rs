@@ -29,6 +29,9 @@ const PAGE_TABLE: u64 = 256 * 8;
 /// Bytes that a segment, and so a page table, covers.
 pub(crate) const SEGMENT: u64 = 1 << 20;
 
+/// Bytes that a segment table covers.
+pub(crate) const REGION: u64 = SEGMENT * (TABLE / 8);
+
 /// Bytes of HSA that each CPU's private tables take: those of real storage, and those for an instruction alone.
 pub const PRIVATE_LENGTH: u64 = 2 * PRIVATE_SIDE + alone::LENGTH;
 
@@ -54,7 +57,9 @@ impl Side {
 /// Where the shadow tables are in the HSA, and what the CPUs must know of each other.
 #[derive(Debug)]
 pub struct SharedShadow {
-    /// The identity page tables: for each side, 2 KiB for each MiB of the guest's storage.
+    /// The identity page tables: for each side, 2 KiB for each MiB of the guest's storage. If it extends beyond one
+    /// segment table, the segment tables of what is beyond follow for each side, then the region tables for each side
+    /// of each CPU.
     pub identity: Real,
     /// The private identity tables: [`PRIVATE_LENGTH`] bytes for each CPU. Each side has a segment table, the page
     /// table of segment 0, and the page table of the prefix's segment. The tables for an instruction alone follow.
@@ -71,6 +76,8 @@ pub struct SharedShadow {
     pub(crate) guest_prefix: [AtomicU64; MAXIMUM_CPUS],
     /// Bytes of the identity page tables of one side.
     pub(crate) identity_side: u64,
+    /// How many segment tables translate the guest's storage.
+    pub(crate) regions: u64,
     /// What DAT-on shadows must drop.
     pub(crate) requests: Requests,
     /// How far each CPU has come with that.
@@ -97,7 +104,8 @@ impl SharedShadow {
             plan: Plan::new(storage, pool_length),
             machine_prefix,
             guest_prefix: Default::default(),
-            identity_side: Self::identity_length(storage) / 2,
+            identity_side: storage.div_ceil(SEGMENT) * PAGE_TABLE,
+            regions: storage.div_ceil(REGION),
             requests: Requests::new(),
             passed: Passed::new(),
         }
@@ -109,10 +117,16 @@ impl SharedShadow {
         self.plan.units
     }
 
-    /// Bytes of identity page tables that `storage` bytes of guest storage need.
+    /// Bytes of identity tables that guest storage up to `storage` needs, with those of so many CPUs.
     #[must_use]
-    pub const fn identity_length(storage: u64) -> u64 {
-        2 * storage.div_ceil(SEGMENT) * PAGE_TABLE
+    pub const fn identity_length(storage: u64, cpus: u64) -> u64 {
+        let pages = 2 * storage.div_ceil(SEGMENT) * PAGE_TABLE;
+        let regions = storage.div_ceil(REGION);
+        if regions > 1 {
+            pages + 2 * (regions - 1 + cpus) * TABLE
+        } else {
+            pages
+        }
     }
 
     /// Bytes that one CPU's pool should have for `storage` bytes of guest storage. There is room to map each page frame
@@ -155,6 +169,23 @@ impl SharedShadow {
 
     pub(crate) const fn prefix_table(&self, cpu: usize, side: Side) -> Real {
         Real(self.low_table(cpu, side).0 + PAGE_TABLE)
+    }
+
+    /// The shared segment table of a region but the first one, which has a table of each CPU.
+    pub(crate) const fn upper_segment_table(&self, region: u64, side: Side) -> Real {
+        let number = side as u64 * (self.regions - 1) + region - 1;
+        Real(self.identity.0 + 2 * self.identity_side + number * TABLE)
+    }
+
+    /// The region-third table of a CPU, if there is more than one region.
+    pub(crate) const fn region_table(&self, cpu: usize, side: Side) -> Option<Real> {
+        if self.regions <= 1 {
+            return None;
+        }
+        let number = 2 * (self.regions - 1) + 2 * cpu as u64 + side as u64;
+        Some(Real(
+            self.identity.0 + 2 * self.identity_side + number * TABLE,
+        ))
     }
 
     pub(crate) const fn identity_table(&self, segment: u64, side: Side) -> Real {

@@ -270,7 +270,7 @@ fn the_identification_names_the_page_the_kind_of_access_and_the_space() {
 #[test]
 fn a_table_entry_outside_storage_is_an_addressing_exception_without_identification() {
     let mut bench = bench();
-    let end = bench.configuration.storage_end;
+    let end = bench.configuration.storage.end();
     bench.set_doublewords(entry(0), &[end]);
     assert_eq!(
         go(&bench, asce(3), AT, Access::Store),

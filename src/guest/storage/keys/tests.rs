@@ -149,7 +149,7 @@ fn low_address_protection_and_addressing_come_before_the_key() {
     set_psw_key(&mut bench, 5);
     let fault = logical(&bench, 0x180, 8, Access::Store).unwrap_err();
     assert_eq!(fault.identification, 0x480);
-    let beyond = bench.configuration.storage_end;
+    let beyond = bench.configuration.storage.end();
     let fault = logical(&bench, beyond, 8, Access::Store).unwrap_err();
     assert_eq!(fault.interruption, ProgramInterruption::Addressing);
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::state::loaded_program::LoadedProgram;
 use crate::test_machine::Bench;
+use arch::address::Absolute;
 use arch::psw::Psw;
 
 /// A bench whose program has one segment of `length` bytes at `destination`; only `bytes` of them are
@@ -13,7 +14,7 @@ fn bench(destination: u64, length: u64, bytes: &[u8]) -> Bench {
     let segment = Segment {
         destination: Absolute(destination),
         length,
-        kept: Real(bench.configuration.storage_end + kept as u64),
+        kept: Real(bench.configuration.storage.end() + kept as u64),
         kept_length: bytes.len() as u64,
     };
     program.add(segment).unwrap();

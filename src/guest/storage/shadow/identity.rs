@@ -6,13 +6,20 @@
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
 use crate::state::shadow::requests::Request;
-use crate::state::shadow::{SEGMENT, Side};
+use crate::state::shadow::{SEGMENT, Side, TABLE};
 use crate::storage::shadow::alone;
 use crate::storage::shadow::entry::entry;
 use arch::address::{Absolute, PAGE, Real, Virtual, apply_prefix};
 use arch::control::asce;
 use arch::cpu::MAXIMUM_CPUS;
 use arch::table::{PTE_INVALID, STE_INVALID};
+
+/// Entries of a region or segment table.
+const ENTRIES: u64 = TABLE / 8;
+
+/// A region-third table, in its address-space-control element and in its entries, with all entries of the table that it
+/// leads to.
+const REGION_THIRD: u64 = 1 << 2 | asce::TABLE_LENGTH;
 
 /// The identity entry of CPU `cpu` for the guest-real page `real`.
 fn identity_entry(configuration: &Configuration, cpu: usize, side: Side, real: Real) -> u64 {
@@ -36,7 +43,8 @@ fn private_table(configuration: &Configuration, cpu: usize, side: Side, real: u6
 /// Builds the shared identity page tables and every CPU's private ones; the DAT-on shadows are empty.
 pub fn build_identity<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
     let shadow = &configuration.shadow;
-    let segments = configuration.storage_end.div_ceil(SEGMENT);
+    let segments = configuration.storage.end().div_ceil(SEGMENT);
+    build_upper(configuration, hardware, segments);
     for side in Side::BOTH {
         let table = shadow.identity_table(0, side);
         for page in 0..segments * 256 {
@@ -50,6 +58,37 @@ pub fn build_identity<H: Hardware>(configuration: &Configuration, hardware: &mut
         build_private(configuration, hardware, cpu);
         alone::build(configuration, hardware, cpu);
         shadow.pool(cpu).forget(hardware);
+    }
+}
+
+/// Builds the segment tables above the first region, which the CPUs share, and every CPU's region tables.
+fn build_upper<H: Hardware>(configuration: &Configuration, hardware: &mut H, segments: u64) {
+    let shadow = &configuration.shadow;
+    for side in Side::BOTH {
+        for segment in ENTRIES..shadow.regions * ENTRIES {
+            let table = shadow.upper_segment_table(segment / ENTRIES, side);
+            let value = if segment < segments {
+                shadow.identity_table(segment, side).0
+            } else {
+                STE_INVALID
+            };
+            hardware.hsa_store(table.offset(segment % ENTRIES * 8), value);
+        }
+        for cpu in 0..usize::from(configuration.cpus) {
+            let Some(table) = shadow.region_table(cpu, side) else {
+                continue;
+            };
+            for region in 0..ENTRIES {
+                let value = if region == 0 {
+                    shadow.segment_table(cpu, side).0 | REGION_THIRD
+                } else if region < shadow.regions {
+                    shadow.upper_segment_table(region, side).0 | REGION_THIRD
+                } else {
+                    STE_INVALID | REGION_THIRD
+                };
+                hardware.hsa_store(table.offset(region * 8), value);
+            }
+        }
     }
 }
 
@@ -74,9 +113,9 @@ fn build_private_side<H: Hardware>(
 ) {
     let shadow = &configuration.shadow;
     let table = shadow.segment_table(cpu, side);
-    let segments = configuration.storage_end.div_ceil(SEGMENT);
+    let segments = configuration.storage.end().div_ceil(SEGMENT);
     let prefix_segment = shadow.guest_prefix(cpu) / SEGMENT;
-    for segment in 0..2048 {
+    for segment in 0..ENTRIES {
         let value = if segment == 0 {
             shadow.low_table(cpu, side).0
         } else if segment == prefix_segment {
@@ -136,5 +175,9 @@ pub fn page_changed<H: Hardware>(configuration: &Configuration, hardware: &mut H
 
 /// The address-space-control element of a side of the identity shadow of CPU `cpu`.
 pub(super) fn identity_asce(configuration: &Configuration, cpu: usize, side: Side) -> u64 {
-    configuration.shadow.segment_table(cpu, side).0 | asce::TABLE_LENGTH
+    let shadow = &configuration.shadow;
+    match shadow.region_table(cpu, side) {
+        None => shadow.segment_table(cpu, side).0 | asce::TABLE_LENGTH,
+        Some(table) => table.0 | REGION_THIRD,
+    }
 }

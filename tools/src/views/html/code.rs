@@ -20,7 +20,7 @@ const DIRECTORIES: usize = 3;
 /// Parts of the paths of Rust's own libraries.
 const LIBRARIES: [&str; 3] = ["/library/core/", "/library/alloc/", "/library/std/"];
 
-/// A guest's file is not longer than this: a guest and its machine have 2 GiB of storage.
+/// A guest's file is not longer than this: a guest is loaded below 2 GiB.
 const LONGEST_FILE: u64 = 4 << 30;
 
 type Slice<'d> = EndianSlice<'d, BigEndian>;
