@@ -9,7 +9,7 @@ use core::ptr::{
 use crate::externals::alerts;
 use crate::insn::measurement::{SamplingRequest, lsctl, qsi};
 use crate::sampling::{self, TRAILER, busy};
-use crate::sccb::storage_end;
+use crate::sccb::{hole, storage_end};
 
 /// The interval of every attempt.
 pub const INTERVAL: u64 = 10_000;
@@ -58,10 +58,10 @@ impl Ended {
     }
 }
 
-/// The end of the guest's own storage. The hardware system area begins there.
+/// The end of the guest's own storage, or of its part below 2 GiB. The hardware system area begins there.
 #[must_use]
 pub fn end() -> u64 {
-    storage_end() as u64
+    hole().unwrap_or(storage_end() as u64)
 }
 
 /// Page addresses that are not available in the configuration: the base, the middle and the last page of

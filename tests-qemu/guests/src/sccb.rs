@@ -5,6 +5,8 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 /// READ SCP INFO.
 pub const READ_SCP_INFO: u32 = 0x0002_0001;
+/// READ STORAGE INFO of storage element 0.
+pub const READ_STORAGE_INFO: u32 = 0x0004_0001;
 /// WRITE EVENT DATA.
 pub const WRITE_EVENT_DATA: u32 = 0x0076_0005;
 /// WRITE EVENT MASK.
@@ -76,6 +78,21 @@ pub fn write_console(text: &[u8]) {
             |_| (),
         );
     }
+}
+
+/// Where the first part of storage ends, if storage has a hole: READ STORAGE INFO lists the increments that are there.
+#[must_use]
+pub fn hole() -> Option<u64> {
+    let request = |block: &mut [u8; 4096]| block[0..2].copy_from_slice(&4096_u16.to_be_bytes());
+    let size = with_block(READ_SCP_INFO, request, |block| {
+        (block[50] & 0x40 != 0).then_some(u64::from(block[10]) << 20)
+    })?;
+    with_block(READ_STORAGE_INFO, request, |block| {
+        let entries = block[16..].chunks(4);
+        let entries = entries.map(|entry| u64::from(u16::from_be_bytes([entry[0], entry[1]])));
+        let gap = (1..).zip(entries).find(|(number, entry)| number != entry);
+        gap.map(|(number, _)| (number - 1) * size)
+    })
 }
 
 /// The end of storage in bytes, from READ SCP INFO: increment number times increment size.

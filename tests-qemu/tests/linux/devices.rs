@@ -223,6 +223,12 @@ fn four_cpus_of_the_newer_kernel_find_the_same_devices() {
     small_devices(&["--release", "6.12", "--cpus", "4"], false);
 }
 
+/// Linux prefers storage above 2 GiB for what it reads.
+#[test]
+fn devices_reach_storage_above_2_gib() {
+    small_devices(&["--storage", "4G"], false);
+}
+
 fn copied(directory: &Path, from: &str, to: &str) -> Finished {
     let copy = "dd if=/dev/vda of=/dev/vdb bs=1M iflag=direct oflag=direct && sync";
     let from = format!("{from},ro");

@@ -7,11 +7,13 @@ use guests::check::{check, holds};
 use guests::insn::control::{lctlg_all, stctg_all};
 use guests::insn::cpu::{Page, spx, stpx};
 use guests::misdirected::{end, load, store};
+use guests::sccb::{hole, storage_end};
 use guests::{attempt, attempt_in_problem_state, attempt_on_registers, lowcore};
 
 guests::clause!(
     "Principles of Operation, Addressing Exception; Prefixing; program exceptions of the instructions",
-    native = true
+    native = true,
+    options = "--storage 512M; --storage 4G"
 );
 guests::case!(run);
 
@@ -24,6 +26,9 @@ static mut HERE: Page = Page([0; 4096]);
 /// Page addresses from the end of storage on: of storage that the machine keeps, and of storage that nobody has.
 fn beyond() -> [u64; 12] {
     let end = end();
+    // Where the area is a hole, storage ends elsewhere.
+    let behind = (storage_end() as u64).max(0x8000_0000);
+    let last = hole().map_or(end + (16 << 20), |_| 0x8000_0000) - 4096;
     [
         end,
         end + 0x1000,
@@ -31,10 +36,10 @@ fn beyond() -> [u64; 12] {
         end + 0x8_0000,
         end + (1 << 20),
         end + (4 << 20),
-        end + (16 << 20) - 4096,
+        last,
         0x7FFF_E000,
-        0x8000_0000,
-        0xFFFF_F000,
+        behind,
+        behind + 0x7FFF_F000,
         1 << 40,
         4096_u64.wrapping_neg(),
     ]
@@ -222,7 +227,8 @@ fn across() {
 /// SET PREFIX.
 fn prefixing() {
     let mut codes = 0;
-    for at in beyond().into_iter().take(9) {
+    // The last one is absolute 0 in 31 bits.
+    for at in beyond().into_iter().take(8).chain([0x8000_0000]) {
         let new = at as u32;
         let outcome = attempt!("spx 0({a})", a = in(reg_addr) &raw const new as u64);
         codes = codes << 4 | u64::from(outcome.code());
@@ -231,7 +237,6 @@ fn prefixing() {
             spx(0);
         }
     }
-    // The ninth is absolute 0 in 31 bits.
     check("SET PREFIX", codes, 0x5_5555_5550);
 }
 
@@ -252,11 +257,13 @@ fn blocks() {
     );
 }
 
-/// Every page of the first megabytes behind the end.
+/// Every page of the first megabytes behind the end, or of a hole if that is smaller.
 fn sweep() {
     let mut reached = 0;
-    for page in 0..8192_u64 {
-        let a = end() + page * 4096;
+    let first = end();
+    let last = first + (32 << 20);
+    let last = hole().map_or(last, |_| last.min(0x8000_0000));
+    for a in (first..last).step_by(4096) {
         let fetched = attempt!("lg %r1, 0({a})", a = in(reg_addr) a).code();
         let stored = attempt!("mvghi 8({a}), 0", a = in(reg_addr) a).code();
         reached += u64::from(fetched != 5) + u64::from(stored != 5);

@@ -191,6 +191,7 @@ mod b_stfl;
 mod b_stfle;
 mod b_stopped;
 mod b_stopped_measurement;
+mod b_storage_above;
 mod b_storage_end;
 mod b_storage_keys;
 mod b_storage_spaces;
