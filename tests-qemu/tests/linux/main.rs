@@ -27,5 +27,6 @@ mod soak;
 mod stacks;
 mod started;
 mod stat;
+mod storage;
 mod suite;
 mod zoom;
