@@ -1,6 +1,7 @@
-//! After a sample of the machine's level: its call stack, and the blocks that have become full.
+//! After a sample of the machine's level: its call stack, the blocks that have become full, and in real time the samples
+//! that were due meanwhile.
 
-use crate::guest::measuring::{stack, stack_copy};
+use crate::guest::measuring::{schedule, stack, stack_copy};
 use crate::guest::state::schedule::AfterSample;
 use crate::link::frame::Channel;
 use crate::link::stack::StackHead;
@@ -8,13 +9,29 @@ use crate::machine::his;
 use crate::machine::io::console;
 use crate::machine::state::machine::Cpu;
 
+/// The most samples that are taken at once.
+const MOST_AT_ONCE: u32 = 1_000;
+
 /// Does what is left to do after the machine's sample. The CPU is as the sample shows it.
+///
+/// In real time the clock comparator may interrupt later than the next sample was due as well. The guest was here at that
+/// time, too: after an interruption of its own it would be somewhere else.
 #[cold]
 #[inline(never)]
 pub fn after_sample(cpu: &mut Cpu) {
-    follow(cpu);
-    if cpu.vcpu.sampling.after.has(AfterSample::BLOCK_FULL) {
-        his::take_full_blocks(cpu);
+    let configuration = &cpu.machine.configuration;
+    for left in (0..MOST_AT_ONCE).rev() {
+        follow(cpu);
+        if cpu.vcpu.sampling.after.has(AfterSample::BLOCK_FULL) {
+            his::take_full_blocks(cpu);
+        }
+        let is_late = cpu.vcpu.sampling.after.has(AfterSample::LATE)
+            && cpu.vcpu.sampling.next_sample() <= cpu.vcpu.account.total();
+        if !is_late || left == 0 {
+            return;
+        }
+        let (vcpu, native) = (&mut cpu.vcpu, &mut cpu.native);
+        schedule::take_due_samples(vcpu, configuration, native, &mut cpu.blocks);
     }
 }
 

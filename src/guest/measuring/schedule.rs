@@ -30,6 +30,10 @@ use cpumf::{Diagnosis, Facility, SampleStorage, Sampled, Snapshot};
 /// which keeps the arithmetic inside 64 bits.
 const FARTHEST: u64 = 1 << 44;
 
+/// In real time the guest always gets these clock units, 20 microseconds: if the comparator interrupted at once, a guest with
+/// a shorter interval would never get further. Samples that are late are taken together.
+const PROGRESS: u64 = 20 * 4096;
+
 /// Three terms of the time for which the comparator is set are rounded to clock units: the clock, the ticks
 /// ahead, and the slack. Together they are less than three units short and less than one too long. With this
 /// the comparator is never early, and late by less than a nanosecond, which is no tick.
@@ -285,7 +289,7 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
             let ahead = now + cpu.account.units(rest + exit) + ROUNDED_OFF;
             ahead.wrapping_add(cpu.sampling.slack)
         }
-        Mode::RealTime => now + cpu.account.units(rest),
+        Mode::RealTime => now + cpu.account.units(rest).max(PROGRESS),
     };
     // A comparator that the clock has passed is a pending condition and does not interrupt again.
     let guest = if cpu.pending.clock_comparator {

@@ -42,6 +42,8 @@ impl AfterSample {
     pub const BLOCK_FULL: Self = Self(1);
     /// The call stack of each sample is wanted. This stays.
     pub const STACK: Self = Self(2);
+    /// The clock is the host's: it may have passed the time of several samples. This stays.
+    pub const LATE: Self = Self(4);
 
     /// Whether there is anything.
     #[must_use]

@@ -406,6 +406,9 @@ fn activate(cpu: &mut Cpu, block: &LoaderBlock) {
     let wanted = CounterSets(block.machine_sets.get() as u16);
     machine_level::activate(&mut cpu.vcpu, &cpu.machine.configuration, wanted);
     assist::counting_changed(&cpu.vcpu, &cpu.machine.configuration, &mut cpu.native);
+    if matches!(cpu.machine.configuration.mode, Mode::RealTime) {
+        cpu.vcpu.sampling.after.add(AfterSample::LATE);
+    }
     let interval = block.interval.get();
     if interval != 0 {
         let host = block.has(flags::HOST_INDICATOR);
