@@ -534,7 +534,7 @@ pub extern "C" fn external_interruption(cpu: &mut Cpu) {
             }
         }
         external::CPU_TIMER => {
-            cpu.vcpu.pending.cpu_timer = true;
+            turn::cpu_timer_has_expired(cpu);
             cpu.vcpu.pending_work |= PendingWork::ATTENTION;
         }
         external::SERVICE_SIGNAL => {

@@ -543,9 +543,20 @@ fn wait_with_input(cpu: &mut Cpu, admit: bool, open: Open) {
                 told_waiting(cpu).store(false, Ordering::SeqCst);
             }
         }
-        Taken::External(external::CPU_TIMER) => cpu.vcpu.pending.cpu_timer = true,
+        Taken::External(external::CPU_TIMER) => cpu_timer_has_expired(cpu),
         Taken::External(_) => {}
         taken => devices::take(cpu, taken),
+    }
+}
+
+/// The real CPU timer has interrupted: the condition is pending for the guest.
+///
+/// By the architecture it stays pending in the hardware as long as the timer is negative, and no guest would ever get
+/// further; QEMU forgets it. In exact mode no timer may be set for nothing, because virtual time could jump to it.
+pub fn cpu_timer_has_expired(cpu: &mut Cpu) {
+    cpu.vcpu.pending.cpu_timer = true;
+    if !words(cpu).exact() {
+        instruction::spt(i64::MAX as u64);
     }
 }
 
