@@ -2,6 +2,7 @@
 
 use super::{caches, calibrate, staged};
 use crate::arch::address::PAGE;
+use crate::arch::condition::ConditionCode;
 use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::facility::{self, FacilityList};
 use crate::cpumf::counters::CoprocessorGroups;
@@ -431,17 +432,20 @@ fn activate(cpu: &mut Cpu, block: &LoaderBlock) {
 
 /// Starts CPU `cpu` at `prefix`, and waits until it runs with its own state.
 fn start_cpu(cpu: u16, prefix: Prefix) {
-    // SAFETY: the CPU is stopped; its lowcore and its `Cpu` are ready.
-    unsafe {
-        let _ = instruction::sigp(cpu, order::INITIAL_CPU_RESET, 0);
-        let (prefixed, _) = instruction::sigp(cpu, order::SET_PREFIX, prefix.address());
-        let (restarted, _) = instruction::sigp(cpu, order::RESTART, 0);
-        if prefixed as u8 != 0 || restarted as u8 != 0 {
-            refuse(
-                WaitState::CpuStart,
-                format_args!("CPU {cpu} does not start"),
-            );
+    let accepts = |order, parameter| loop {
+        // SAFETY: the CPU is stopped; its lowcore and its `Cpu` are ready.
+        let (code, _) = unsafe { instruction::sigp(cpu, order, parameter) };
+        // It is busy until it has been reset.
+        if code != ConditionCode::Two {
+            break code == ConditionCode::Zero;
         }
+    };
+    let _ = accepts(order::INITIAL_CPU_RESET, 0);
+    if !accepts(order::SET_PREFIX, prefix.address()) || !accepts(order::RESTART, 0) {
+        refuse(
+            WaitState::CpuStart,
+            format_args!("CPU {cpu} does not start"),
+        );
     }
 }
 
