@@ -1,7 +1,8 @@
 //! The link: everything that crosses the serial console.
 //!
 //! One console carries the guest's own console, the log, the operator's commands and answers, and
-//! the measured data. [`frame`] divides that byte stream into checked frames, [`state`], [`data`],
+//! the measured data. [`frame`] divides that byte stream into checked frames, [`lines`] carries it over a console that has only
+//! lines of text, [`state`], [`data`],
 //! [`files`], [`service`], [`stack`], [`copies`] and [`trace`] define the layouts of the payloads, and [`loader`] describes the block by
 //! which the host hands a run to the machine before it starts. [`remains`] is where the host looks when the machine no
 //! longer answers. Firmware and host use this one description, so
@@ -18,6 +19,7 @@ pub mod data;
 pub mod files;
 pub mod frame;
 mod layout;
+pub mod lines;
 pub mod loader;
 pub mod remains;
 pub mod service;

@@ -91,7 +91,7 @@ extern "C" fn ipl(from: u64, storage: u64, increment: u64) -> ! {
         Some(Err(_)) => true,
         None => false,
     };
-    let framed = kind == ConsoleKind::Ascii && wanted;
+    let framed = kind != ConsoleKind::None && wanted;
     if framed {
         console::use_frames();
     } else {

@@ -3,6 +3,7 @@
 use crate::arch::condition::ConditionCode;
 use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::ebcdic;
+use crate::link::lines;
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::wait;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -221,12 +222,20 @@ pub fn write_ascii(bytes: &[u8]) {
     }
 }
 
-/// Writes one line, without its line end, to the line-mode console.
-pub fn write_line(line: &[u8]) {
+/// The characters of a line of text that a line-mode console shows.
+pub const LONGEST_TEXT: usize = 200;
+
+/// Where the characters of a line begin in the block.
+const TEXT: usize = 92;
+const _: () = assert!(TEXT + lines::LONGEST_LINE <= size_of::<Sccb>());
+
+/// Writes one line of these characters, without its line end, to the line-mode console. It has at most
+/// [`lines::LONGEST_LINE`] of them.
+pub fn write_line(characters: usize, line: impl Iterator<Item = u8>) {
     let mut sccb = SCCB.lock();
-    let line = &line[..line.len().min(200)];
+    let characters = characters.min(lines::LONGEST_LINE);
     // Event header 6, MDB header 12, general object 56, text object header 10.
-    let text = 10 + line.len();
+    let text = 10 + characters;
     let mdb = 12 + 56 + text;
     let event = 6 + mdb;
     sccb.prepare((8 + event) as u16);
@@ -244,7 +253,7 @@ pub fn write_line(line: &[u8]) {
     put(&mut sccb, 82, &(text as u16).to_be_bytes());
     put(&mut sccb, 84, &4u16.to_be_bytes());
     put(&mut sccb, 86, &0x1000u16.to_be_bytes());
-    for (to, &from) in sccb.0[92..].iter_mut().zip(line) {
+    for (to, from) in sccb.0[TEXT..].iter_mut().zip(line.take(characters)) {
         *to = ebcdic::code(from).unwrap_or(0x4B);
     }
     let _ = sccb.call(WRITE_EVENT_DATA, true);

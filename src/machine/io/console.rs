@@ -1,10 +1,12 @@
-//! Output: one console that carries frames if the loader block asks for them, and text otherwise.
+//! Output: one console that carries frames if the loader block asks for them, and text otherwise. A console of lines
+//! carries the frames in lines.
 //!
 //! Output is collected and written in few service calls. [`flush`] is called before the firmware waits or ends,
 //! so that nothing stays unwritten.
 
 use crate::link::data::{Counters, SampleHead};
 use crate::link::frame::{self, Channel};
+use crate::link::lines;
 use crate::link::state::Payload;
 use crate::machine::hardware::sclp::{self, ConsoleKind, LARGEST_WRITE};
 use core::fmt;
@@ -30,11 +32,11 @@ static OUTPUT: Mutex<Output> = Mutex::new(Output {
 
 impl Output {
     fn flush(&mut self) {
-        write_out(self.kind, &mut self.buffer);
+        write_out(self.kind, self.framed, &mut self.buffer);
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
-        gather(self.kind, &mut self.buffer, bytes);
+        gather(self.kind, self.framed, &mut self.buffer, bytes);
     }
 
     fn frame(&mut self, channel: Channel, pieces: &[&[u8]]) {
@@ -42,7 +44,7 @@ impl Output {
             && let Some(encoded) = self.encoded.get(..length)
         {
             self.frames += 1;
-            gather(self.kind, &mut self.buffer, encoded);
+            gather(self.kind, self.framed, &mut self.buffer, encoded);
         }
     }
 }
@@ -50,15 +52,21 @@ impl Output {
 type Buffer = heapless::Vec<u8, LARGEST_WRITE>;
 
 /// Writes the buffer out and empties it.
-fn write_out(kind: ConsoleKind, buffer: &mut Buffer) {
+fn write_out(kind: ConsoleKind, framed: bool, buffer: &mut Buffer) {
     match kind {
         ConsoleKind::Ascii => sclp::write_ascii(buffer),
+        ConsoleKind::Line if framed => {
+            for bytes in buffer.chunks(lines::LONGEST) {
+                sclp::write_line(lines::characters(bytes.len()), lines::encode(bytes));
+            }
+        }
         ConsoleKind::Line => {
             for line in buffer
                 .split(|&byte| byte == b'\n')
                 .filter(|line| !line.is_empty())
             {
-                sclp::write_line(line);
+                let length = line.len().min(sclp::LONGEST_TEXT);
+                sclp::write_line(length, line.iter().copied());
             }
         }
         ConsoleKind::None => {}
@@ -67,10 +75,10 @@ fn write_out(kind: ConsoleKind, buffer: &mut Buffer) {
 }
 
 /// Adds bytes to the buffer, and writes it out whenever it is full.
-fn gather(kind: ConsoleKind, buffer: &mut Buffer, mut bytes: &[u8]) {
+fn gather(kind: ConsoleKind, framed: bool, buffer: &mut Buffer, mut bytes: &[u8]) {
     while !bytes.is_empty() {
         if buffer.is_full() {
-            write_out(kind, buffer);
+            write_out(kind, framed, buffer);
         }
         let room = buffer.capacity() - buffer.len();
         let (now, later) = bytes.split_at(room.min(bytes.len()));
@@ -89,6 +97,8 @@ pub fn open() -> ConsoleKind {
 /// From now on all output is in frames; what came before is boot text.
 pub fn use_frames() {
     let mut output = OUTPUT.lock();
+    // What is text must not become part of a line of frames.
+    output.flush();
     output.framed = true;
     output.bytes(&[frame::DELIMITER]);
 }
