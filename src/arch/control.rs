@@ -52,6 +52,8 @@ pub const CR8_MONITOR: u64 = 0xFFFF;
 pub const CR6_ALL_SUBCLASSES: u64 = 0xFF00_0000;
 /// CR8: the enhanced-monitor masks, bits 16-31, one for each class.
 pub const CR8_ENHANCED_MONITOR: u64 = 0xFFFF << 32;
+/// CR14: the masks of machine checks, bits 32-39.
+pub const CR14_MASKS: u64 = 0xFF00_0000;
 /// CR14: channel-report-pending subclass mask.
 pub const CR14_CHANNEL_REPORT: u64 = bit64(35);
 /// The CR14 that initial CPU reset leaves.

@@ -3,18 +3,38 @@
 /// The number of doublewords in this machine's list of facility bits.
 pub const FACILITY_DOUBLEWORDS: usize = 4;
 
+/// Bit 6: the ASN-and-LX-reuse facility.
+pub const ASN_AND_LX_REUSE: u32 = 6;
+/// Bit 8: the enhanced-DAT facility 1.
+pub const ENHANCED_DAT_1: u32 = 8;
+/// Bit 10: the conditional-SSKE facility.
+pub const CONDITIONAL_SSKE: u32 = 10;
 /// Bit 11: the configuration-topology facility.
 pub const CONFIGURATION_TOPOLOGY: u32 = 11;
+/// Bit 13: the IPTE-range facility.
+pub const IPTE_RANGE: u32 = 13;
+/// Bit 14: the nonquiescing key-setting facility.
+pub const NONQUIESCING_KEY_SETTING: u32 = 14;
 /// Bit 36: the enhanced-monitor facility.
 pub const ENHANCED_MONITOR: u32 = 36;
 /// Bit 40: the load-program-parameter facility.
 pub const LOAD_PROGRAM_PARAMETER: u32 = 40;
+/// Bit 50: the constrained transactional-execution facility.
+pub const CONSTRAINED_TRANSACTIONAL_EXECUTION: u32 = 50;
+/// Bit 66: the reset-reference-bits-multiple facility.
+pub const RESET_REFERENCE_BITS_MULTIPLE: u32 = 66;
 /// Bit 67: the CPU-measurement counter facility.
 pub const MEASUREMENT_COUNTER: u32 = 67;
 /// Bit 68: the CPU-measurement sampling facility.
 pub const MEASUREMENT_SAMPLING: u32 = 68;
+/// Bit 73: the transactional-execution facility.
+pub const TRANSACTIONAL_EXECUTION: u32 = 73;
+/// Bit 78: the enhanced-DAT facility 2.
+pub const ENHANCED_DAT_2: u32 = 78;
 /// Bit 129: the vector facility for z/Architecture.
 pub const VECTOR: u32 = 129;
+/// Bit 130: the instruction-execution-protection facility.
+pub const INSTRUCTION_EXECUTION_PROTECTION: u32 = 130;
 /// Bit 142: the store-CPU-counter-multiple facility.
 pub const STORE_COUNTER_MULTIPLE: u32 = 142;
 

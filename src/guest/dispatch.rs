@@ -443,17 +443,33 @@ fn is_uncovered<H: Hardware>(
     true
 }
 
-/// Performs a privileged instruction that the hardware could not fetch, from a page that stays data. The guest is in
-/// the supervisor state, and the CPU has the text.
+/// Performs an instruction with a relative-long operand that is not executable, or a privileged instruction that the hardware
+/// could not fetch, from a page that stays data. For the latter the guest is in the supervisor state. The CPU has the text.
 #[inline(never)]
 fn in_place<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
+    if !configuration.execution_protection
+        && let Some(found) = access::relative_in_text(cpu, configuration, hardware)
+    {
+        let problem = cpu.psw.problem_state();
+        let executed = cpu.text.executed;
+        let performed = millicode::perform_relative(cpu, configuration, hardware, &found);
+        return conclude(
+            cpu,
+            configuration,
+            hardware,
+            performed,
+            problem,
+            0,
+            executed,
+        );
+    }
     let performed = millicode::perform_text(cpu, configuration, hardware);
     // The charge for the fetch is already accounted for.
     conclude(cpu, configuration, hardware, performed, false, 0, false)
 }
 
 /// A special-operation exception. The hardware is in another mode than the guest, and in the problem state, where some
-/// instructions that access two spaces meet this exception.
+/// instructions that access two spaces, or select one, meet this exception.
 #[cold]
 fn special_operation<H: Hardware>(
     cpu: &mut Vcpu,
@@ -466,8 +482,11 @@ fn special_operation<H: Hardware>(
     let found = text(cpu, configuration, hardware);
     cpu.psw.address = next;
     if found.is_ok()
-        && let Instruction::Mvcos { .. } | Instruction::Mvcp { .. } | Instruction::Mvcs { .. } =
-            insn::decode(&cpu.text.bytes)
+        && let Instruction::Mvcos { .. }
+        | Instruction::Mvcp { .. }
+        | Instruction::Mvcs { .. }
+        | Instruction::Sac { .. }
+        | Instruction::Sacf { .. } = insn::decode(&cpu.text.bytes)
     {
         return instruction(cpu, configuration, hardware);
     }

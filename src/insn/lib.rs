@@ -17,6 +17,8 @@
 //!
 //! - [`branch`] determines what a branch instruction does: its target and the register that it changes.
 //! - [`references`] determines which storage operands an instruction accessed.
+//!
+//! [`relative`] has the instructions whose operand the architecture finds in the space of the instructions.
 
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
@@ -31,6 +33,7 @@ mod offsets;
 pub mod opcodes;
 pub mod operand;
 pub mod references;
+pub mod relative;
 pub mod sensitive;
 pub mod store;
 pub mod strict;

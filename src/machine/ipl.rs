@@ -21,13 +21,12 @@ use crate::machine::state::heap;
 use crate::machine::{operator, trap};
 
 /// Facilities of the machine below without which no guest can run, by bit and name.
-const NEEDED: [(u32, &str); 6] = [
+const NEEDED: [(u32, &str); 5] = [
     (2, "z/Architecture architectural mode"),
     (7, "store facility list extended"),
     (21, "extended immediate"),
     (25, "store clock fast"),
     (34, "general-instructions extension"),
-    (130, "instruction-execution protection"),
 ];
 
 /// Where the image belongs, and the storage that the machine below reported.

@@ -543,8 +543,8 @@ impl Hardware for Native {
 
     fn not_recorded(&mut self) {
         defmt::error!(
-            "the guest requests PER events but gets none, because this QEMU shows an old state after each: begin the \
-             run with --per, or take QEMU 10"
+            "the guest requests PER events but gets none, because the machine below shows an old state after each, or \
+             cannot forbid the execution of a page: take QEMU 10, or begin the run in an older one with --per"
         );
         console::flush();
     }

@@ -12,13 +12,15 @@ use crate::state::text::Text;
 use crate::state::vcpu::Vcpu;
 use crate::storage::scanner::{self, Entry, InPlace};
 use crate::storage::{self, Checked, Piece, dat, moved, shadow};
-use arch::address::{Absolute, PAGE, Virtual};
+use arch::address::{Absolute, PAGE, PREFIX_AREA, Virtual};
+use arch::control::{self, CR0_LOW_ADDRESS_PROTECTION};
 use arch::interruption::{Ending, ProgramInterruption as Exception, ending};
 use arch::table::{
-    TEID_ADDRESS, TEID_EXECUTION_PROTECTION, TEID_LOW_ADDRESS, TEID_PROTECTION, TEID_SPACE,
-    TEID_STORE,
+    TEID_ADDRESS, TEID_DAT_PROTECTION, TEID_EXECUTION_PROTECTION, TEID_LOW_ADDRESS,
+    TEID_PROTECTION, TEID_SPACE, TEID_STORE,
 };
 use core::sync::atomic::Ordering;
+use insn::relative::{Relative, relative};
 use insn::sensitive::is_caught;
 use insn::{self, executed};
 
@@ -171,11 +173,21 @@ fn resolve<H: Hardware>(
         Access::Fetch
     };
     let space = Space::of(cpu, access);
-    if protection && kind == TEID_LOW_ADDRESS {
-        let space = if cpu.psw.dat() { space } else { Space::Primary };
-        return Err(Fault::low_address_protection(at, space));
-    }
     let asce = shadow::asce(cpu, access);
+    if protection {
+        let named = if cpu.psw.dat() { space } else { Space::Primary };
+        if kind == TEID_LOW_ADDRESS {
+            return Err(Fault::low_address_protection(at, named));
+        }
+        // With suppression on protection alone, a protection that is not by a table does not have a kind of its own.
+        if !configuration.execution_protection && teid & TEID_DAT_PROTECTION == 0 {
+            return Err(if is_low(cpu, asce, at) {
+                Fault::low_address_protection(at, named)
+            } else {
+                Fault::key_controlled_protection(at, access, named)
+            });
+        }
+    }
     let translation = dat::translate(cpu, configuration, hardware, asce, space, at, access)?;
     let absolute = cpu.absolute(translation.real);
     let page = match storage::checked_absolute(configuration, absolute.page(), PAGE) {
@@ -191,6 +203,11 @@ fn resolve<H: Hardware>(
     let state = configuration.page_frames.state(absolute);
     match (access, state) {
         (Access::Execute, PageState::Data | PageState::Still) => {
+            if !configuration.execution_protection
+                && is_of_relative_operand(cpu, configuration, hardware, at)
+            {
+                return Ok(true);
+            }
             if is_privileged(cpu, hardware, at, page) {
                 return Ok(true);
             }
@@ -208,6 +225,14 @@ fn resolve<H: Hardware>(
                 execute_alone(cpu, configuration, hardware)?;
             }
             scanner::store_into(configuration, hardware, absolute);
+        }
+        // Only a store can meet a protection there. An instruction that is executed alone has nothing but itself there.
+        (Access::Execute, PageState::Text | PageState::Copied(_))
+            if !configuration.execution_protection
+                && (protection || shadow::alone::entered(cpu).is_some())
+                && is_of_relative_operand(cpu, configuration, hardware, at) =>
+        {
+            return Ok(true);
         }
         _ => {}
     }
@@ -229,6 +254,75 @@ fn resolve<H: Hardware>(
         }
     }
     Ok(false)
+}
+
+/// Whether low-address protection forbids stores into the page at `at`.
+#[cold]
+const fn is_low(cpu: &Vcpu, asce: u64, at: Virtual) -> bool {
+    let is_on = cpu.control[0] & CR0_LOW_ADDRESS_PROTECTION != 0;
+    let is_private = asce & control::asce::PRIVATE_SPACE != 0;
+    is_on && at.0 < PREFIX_AREA && !(is_private && cpu.psw.dat())
+}
+
+/// Whether the access that missed the page at `at` among the instructions was that of a relative-long operand. The CPU has
+/// the text of the instruction then.
+#[cold]
+fn is_of_relative_operand<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    at: Virtual,
+) -> bool {
+    let here = Virtual(cpu.psw.address);
+    let Ok(text) = storage::text(cpu, configuration, hardware) else {
+        return false;
+    };
+    let (text, from) = match target_of(cpu, &text.bytes) {
+        None => (text, here),
+        Some(target) => match storage::text_at(cpu, configuration, hardware, target) {
+            Err(_) => return false,
+            Ok(found) => {
+                let executed = Text {
+                    length: text.length,
+                    executed: true,
+                    ..found
+                };
+                (executed, target)
+            }
+        },
+    };
+    let Some(found) = relative(&text.bytes, from.0) else {
+        return false;
+    };
+    let operand = Virtual(found.at & cpu.psw.address_mask()).page();
+    // The instruction itself is missed first. A store is refused only when all of the instruction is there.
+    let is_protected = cpu.interruption.code() == Exception::Protection.code();
+    let length = u64::from(text.length);
+    let is_own = |page: Virtual| {
+        page == here.page() || page == here.offset(length - 1).page() || page == from.page()
+    };
+    if operand != at || !is_protected && is_own(at) {
+        return false;
+    }
+    cpu.text = text;
+    true
+}
+
+/// The instruction in `cpu.text`, which is at the PSW's address or is executed from there, if it has a relative-long
+/// operand.
+#[cold]
+pub(super) fn relative_in_text<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+) -> Option<Relative> {
+    let from = if cpu.text.executed {
+        let execute = storage::text(cpu, configuration, hardware).ok()?;
+        target_of(cpu, &execute.bytes)?.0
+    } else {
+        cpu.psw.address
+    };
+    relative(&cpu.text.bytes, from)
 }
 
 /// Whether the instruction at the PSW's address, which is in the page at `at`, would trap anyway, as privileged

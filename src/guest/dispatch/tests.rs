@@ -5,12 +5,13 @@ use crate::state::account::Account;
 use crate::state::looping::{AT_ONCE, MOST_EXTERNAL};
 use crate::state::page_frames::PageState;
 use crate::state::vcpu::CpuState;
+use crate::storage::scanner;
 use crate::test_machine::Bench;
 use arch::address::Absolute;
 use arch::control::CR0_CLOCK_COMPARATOR;
 use arch::lowcore;
 use arch::psw::ADDRESSING_64;
-use arch::table::{TEID_EXECUTION_PROTECTION, TEID_FETCH};
+use arch::table::{TEID_DAT_PROTECTION, TEID_EXECUTION_PROTECTION, TEID_FETCH};
 
 /// Where the instruction is: in the prefix area.
 const HERE: u64 = 0x400;
@@ -92,6 +93,106 @@ fn a_privileged_instruction_is_performed_in_a_page_that_stays_data() {
         bench.hardware.storage[0x158..0x160],
         (HERE + 4).to_be_bytes()
     );
+}
+
+/// The hardware, which cannot forbid the execution of a page, has missed the operand of the instruction at [`HERE`] among the
+/// instructions, or refused a store there. The operand is 2000 bytes (hexadecimal) behind.
+fn missed(text: [u8; 6], exception: Exception, mut bench: Bench) -> Bench {
+    bench.configuration.execution_protection = false;
+    bench.set(HERE, &text);
+    let is_protected = exception == Exception::Protection;
+    bench.cpu.psw = Psw {
+        mask: ADDRESSING_64,
+        address: HERE + if is_protected { 6 } else { 0 },
+    };
+    bench.cpu.interruption.cause = 6 << 16 | u32::from(exception.code());
+    let kind = if is_protected {
+        TEID_DAT_PROTECTION
+    } else {
+        TEID_FETCH
+    };
+    bench.cpu.interruption.identification = OPERAND & !0xFFF | kind;
+    let Bench {
+        cpu,
+        configuration,
+        hardware,
+    } = &mut bench;
+    assert_eq!(program(cpu, configuration, hardware), Next::Run);
+    assert_eq!(bench.cpu.psw.address, HERE + 6);
+    bench
+}
+
+/// Where the operand of these instructions is.
+const OPERAND: u64 = HERE + 0x2000;
+
+#[test]
+fn a_relative_long_operand_that_is_missing_among_the_instructions_leaves_its_page_data() {
+    let mut bench = Bench::new();
+    bench.set_doublewords(OPERAND, &[0x8000_0001_0000_0002]);
+    // LGRL 3; LGFRL 4; CLRL 5.
+    let bench = missed(
+        [0xC4, 0x38, 0, 0, 0x10, 0],
+        Exception::PageTranslation,
+        bench,
+    );
+    assert_eq!(bench.cpu.general[3], 0x8000_0001_0000_0002);
+    let mut bench = missed(
+        [0xC4, 0x4C, 0, 0, 0x10, 0],
+        Exception::PageTranslation,
+        bench,
+    );
+    assert_eq!(bench.cpu.general[4], 0xFFFF_FFFF_8000_0001);
+    bench.cpu.general[5] = 1;
+    let bench = missed(
+        [0xC6, 0x5F, 0, 0, 0x10, 0],
+        Exception::PageTranslation,
+        bench,
+    );
+    assert_eq!(bench.cpu.psw.mask >> 44 & 3, 1);
+    let pages = &bench.configuration.page_frames;
+    assert_eq!(pages.state(Absolute(OPERAND)), PageState::Data);
+}
+
+#[test]
+fn a_relative_long_store_into_a_page_that_was_executed_makes_it_data() {
+    let mut bench = Bench::new();
+    let Bench {
+        configuration,
+        hardware,
+        ..
+    } = &mut bench;
+    let at = Absolute(OPERAND);
+    scanner::make_executable(configuration, hardware, at, scanner::Entry::At(0));
+    assert_eq!(configuration.page_frames.state(at), PageState::Text);
+    bench.cpu.general[3] = 0x1122_3344_5566_7788;
+    // STGRL 3.
+    let bench = missed([0xC4, 0x3B, 0, 0, 0x10, 0], Exception::Protection, bench);
+    assert_eq!(bench.hardware.load_u64(at), 0x1122_3344_5566_7788);
+    assert_eq!(bench.configuration.page_frames.state(at), PageState::Data);
+}
+
+#[test]
+fn an_instruction_that_is_missing_is_not_taken_for_an_operand() {
+    let mut bench = Bench::new();
+    bench.configuration.execution_protection = false;
+    // LGRL of its own page.
+    bench.set(HERE, &[0xC4, 0x38, 0, 0, 0, 0x10]);
+    bench.cpu.psw = Psw {
+        mask: ADDRESSING_64,
+        address: HERE,
+    };
+    let translation = u32::from(Exception::PageTranslation.code());
+    bench.cpu.interruption.cause = 2 << 16 | translation;
+    bench.cpu.interruption.identification = HERE & !0xFFF | TEID_FETCH;
+    let Bench {
+        cpu,
+        configuration,
+        hardware,
+    } = &mut bench;
+    assert_eq!(program(cpu, configuration, hardware), Next::Run);
+    assert_eq!(bench.cpu.psw.address, HERE);
+    let pages = &bench.configuration.page_frames;
+    assert_eq!(pages.state(Absolute(HERE)), PageState::Text);
 }
 
 #[test]

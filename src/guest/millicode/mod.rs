@@ -36,6 +36,7 @@ mod peripheral;
 mod prefix;
 mod psw;
 mod purge;
+mod relative;
 mod sclp;
 mod service;
 mod signal;
@@ -56,11 +57,12 @@ use crate::millicode::outcome::{Outcome, Performed};
 use crate::state::configuration::Configuration;
 use crate::state::vcpu::Vcpu;
 use arch::address::Virtual;
-use arch::psw::KEY;
+use arch::psw::{ADDRESS_SPACE, AddressSpace, KEY};
 use cryptography::perform as assist;
 use execution::Execution;
 use insn::Instruction;
 use insn::branch::{Site, branch};
+use insn::relative::Relative;
 use insn::store::Store;
 use msa::Instruction as Assist;
 use path::Path;
@@ -285,6 +287,29 @@ fn in_place_of_the_hardware(
     cpu.psw.mask &= !KEY;
     let performed = perform(cpu);
     cpu.psw.mask |= key;
+    performed
+}
+
+/// Performs an instruction with a relative-long operand, which is in the space of the instructions.
+///
+/// # Errors
+/// As [`perform`].
+#[cold]
+pub fn perform_relative<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    found: &Relative,
+) -> Performed {
+    let own = cpu.psw.mask;
+    if cpu.psw.address_space() == AddressSpace::Secondary {
+        // Instructions are in the primary space then.
+        cpu.psw.mask &= !ADDRESS_SPACE;
+    }
+    let performed = in_place_of_the_hardware(cpu, |cpu| {
+        relative::relative(&mut Execution::general(cpu, configuration, hardware), found)
+    });
+    cpu.psw.mask = cpu.psw.mask & !ADDRESS_SPACE | own & ADDRESS_SPACE;
     performed
 }
 

@@ -62,6 +62,10 @@ pub struct Configuration {
     pub assist: Assist,
     /// Whether no EXECUTE is trusted.
     pub strict: bool,
+    /// Whether the machine below can forbid the execution of a page, as QEMU can. Without that no program has a single
+    /// table for instructions and operands, and the machine below finds relative-long operands in the table of the
+    /// instructions, as the architecture has it.
+    pub execution_protection: bool,
     /// Program-event recording.
     pub per: Support,
     /// The operator's traces.
@@ -122,6 +126,7 @@ impl Configuration {
             epoch: AtomicU64::new(0),
             assist: Assist::default(),
             strict: false,
+            execution_protection: true,
             per: Support::default(),
             tracing: Tracing::default(),
             awaited_words: AwaitedWords::default(),

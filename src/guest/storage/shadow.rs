@@ -122,8 +122,9 @@ const fn is_complete(cpu: &Vcpu, guest: u64) -> bool {
     guest & control::asce::REAL_SPACE != 0 && !cpu.shadow.owns_real
 }
 
-/// The real CR0 bits that the machine always needs: for its clock and its signals, and the bit that lets instructions
-/// that access two spaces proceed to the test of their keys, which fails in the problem state.
+/// The real CR0 bits that the machine needs: for its clock and its signals, and the bit that lets instructions that access
+/// two spaces proceed to the test of their keys, which fails in the problem state. Without that bit they, and those that
+/// would change the real space, meet a special-operation exception.
 const CR0_MACHINE: u64 = control::CR0_CLOCK_COMPARATOR
     | control::CR0_EMERGENCY_SIGNAL
     | control::CR0_CPU_TIMER
@@ -230,7 +231,12 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
         cpu.shadow.spaces_loaded = spaces;
         hardware.load_spaces(spaces);
     }
-    let zero = CR0_MACHINE | (cpu.control[0] & CR0_MIRRORED);
+    let (mut zero, mut reports) = (CR0_MACHINE | (cpu.control[0] & CR0_MIRRORED), reports);
+    if !configuration.execution_protection {
+        // A machine below that is not QEMU has all the instructions that change spaces.
+        zero &= !control::CR0_SECONDARY_SPACE;
+        reports &= control::CR14_MASKS;
+    }
     let others = [
         (0, zero),
         (8, cpu.real_monitor_control()),

@@ -19,7 +19,7 @@ use crate::guest::state::channels::Channels;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::device::Device;
 use crate::guest::state::page_frames::PageFrames;
-use crate::guest::state::recording::Support;
+use crate::guest::state::recording::{Step, Support};
 use crate::guest::state::schedule::AfterSample;
 use crate::guest::state::shadow::SharedShadow;
 use crate::guest::state::software::SoftwareCounters;
@@ -65,6 +65,19 @@ mod order {
     /// Set prefix.
     pub const SET_PREFIX: u8 = 0x0D;
 }
+
+/// Facilities that need more of the machine than it does. QEMU has none of them, but Hercules has some.
+const NOT_PERFORMED: [u32; 9] = [
+    facility::ASN_AND_LX_REUSE,
+    facility::ENHANCED_DAT_1,
+    facility::CONDITIONAL_SSKE,
+    facility::IPTE_RANGE,
+    facility::NONQUIESCING_KEY_SETTING,
+    facility::CONSTRAINED_TRANSACTIONAL_EXECUTION,
+    facility::RESET_REFERENCE_BITS_MULTIPLE,
+    facility::TRANSACTIONAL_EXECUTION,
+    facility::ENHANCED_DAT_2,
+];
 
 /// How many CPUs share a group of coprocessors.
 const CPUS_IN_GROUP: u16 = 2;
@@ -112,7 +125,12 @@ pub(super) fn start(
     };
     let mode = calibrate::find_mode(&mut native, sequences, shift);
     let mut charges = calibrate::charges(&mut native, sequences, mode);
-    let (step, masks) = calibrate::find_step(&mut native, sequences, &mut charges, mode);
+    let (mut step, masks) = calibrate::find_step(&mut native, sequences, &mut charges, mode);
+    let execution_protection = facilities.has(facility::INSTRUCTION_EXECUTION_PROTECTION);
+    if !execution_protection {
+        // Pages whose instructions are recorded are protected from execution.
+        step = Step::OutOfDate;
+    }
     let per = Support {
         format: if block.has(flags::EVENTS_OF_S370) {
             Format::S370
@@ -164,9 +182,13 @@ pub(super) fn start(
     configuration.machine_end = plan.top;
     configuration.assist = assist(block, &facilities);
     configuration.strict = block.has(flags::STRICT);
+    configuration.execution_protection = execution_protection;
+    let performed = NOT_PERFORMED
+        .into_iter()
+        .fold(facilities, FacilityList::without);
     configuration.facilities = configuration
         .assist
-        .facilities(facilities)
+        .facilities(performed)
         // STORE SYSTEM INFORMATION has no function 15 here.
         .without(facility::CONFIGURATION_TOPOLOGY)
         .without(facility::ENHANCED_MONITOR)

@@ -127,7 +127,8 @@ pub(super) fn space<H: Hardware>(
     root(cpu, configuration, hardware, at, side)
 }
 
-/// The single table of a program's space, unless it has two sides.
+/// The single table of a program's space, unless it has two sides, as every space has if the machine below cannot forbid
+/// the execution of a page.
 pub(super) fn single_table<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -136,7 +137,7 @@ pub(super) fn single_table<H: Hardware>(
 ) -> Option<u64> {
     loop {
         let at = place(cpu, configuration, hardware, guest);
-        if cpu.shadow.spaces.spaces[at].is_split {
+        if cpu.shadow.spaces.spaces[at].is_split || !configuration.execution_protection {
             return None;
         }
         match root(cpu, configuration, hardware, at, Side::Single) {
