@@ -27,6 +27,7 @@ use crate::{
         configuration::{Configuration, ModelName},
         counter_choice::CounterChoice,
         devices::Devices,
+        emulator::Emulator,
         exact_caches,
         judgement::Judgement,
         qemu_arguments::QemuArgument,
@@ -469,6 +470,14 @@ pub struct RunArguments {
     /// with devices is exact in instructions but not repeatable
     #[arg(long, value_name = "'OPTION VALUE'", allow_hyphen_values = true)]
     pub qemu_arg: Vec<QemuArgument>,
+    /// The emulator below the machine. Below hercules, runs are in real time, without devices, input and program events
+    #[arg(
+        long = "below",
+        value_name = "EMULATOR",
+        value_enum,
+        default_value = "qemu"
+    )]
+    pub emulator: Emulator,
     /// What is below the machine.
     #[command(flatten)]
     pub below: BelowArguments,
@@ -573,7 +582,7 @@ impl RunArguments {
             sampling: self.freq.unwrap_or(self.interval),
             stacks: self.below.stacks.map(|stacks| stacks.depth),
             stack_copy: self.below.stacks.map_or(0, |stacks| stacks.copy),
-            mode: if self.real_time {
+            mode: if self.real_time || self.emulator == Emulator::Hercules {
                 Mode::RealTime
             } else if devices.is_empty() {
                 Mode::Exact
@@ -583,6 +592,7 @@ impl RunArguments {
             devices,
             rtc: self.below.rtc,
             qemu: self.below.qemu.clone(),
+            below: self.emulator,
             cpu_model: self.below.cpu_model.clone(),
             console_limit: self.below.console_limit,
             data_limit: self.below.data_limit,

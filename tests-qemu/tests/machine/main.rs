@@ -11,6 +11,7 @@ mod counting;
 mod ends;
 mod faults;
 mod held;
+mod hercules;
 mod his;
 mod installed;
 mod ipl_forms;

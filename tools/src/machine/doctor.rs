@@ -16,10 +16,24 @@ use crate::{
 
 /// What a run needs and this computer lacks. `chosen` is the QEMU of the command line.
 pub fn lacks(chosen: Option<&Path>) -> Vec<Lack> {
-    // What is built needs no toolchain. A guest that is not looks for one by itself.
+    toolchain_lack()
+        .into_iter()
+        .chain(Qemu::lack(chosen))
+        .collect()
+}
+
+/// What a run in Hercules lacks.
+pub fn lacks_in_hercules() -> Vec<Lack> {
+    toolchain_lack()
+        .into_iter()
+        .chain(hercules_lack())
+        .collect()
+}
+
+/// What is built needs no toolchain. A guest that is not looks for one by itself.
+fn toolchain_lack() -> Option<Lack> {
     let toolchain = (!build::is_current()).then(|| toolchain::decide(&toolchain::look()).err());
-    let toolchain = toolchain.flatten();
-    toolchain.into_iter().chain(Qemu::lack(chosen)).collect()
+    toolchain.flatten()
 }
 
 /// Installs everything that is missing in one step, or names all of it in one error.
@@ -134,12 +148,12 @@ fn setpriv() -> Finding {
 /// The program of Hercules.
 pub const HERCULES: &str = "hercules";
 
-/// Hercules. Only the test of the `ins` form needs it.
+/// Hercules. Only runs in it need it.
 pub fn hercules_lack() -> Option<Lack> {
     install::in_path(HERCULES).is_none().then(|| Lack {
-        what: "Hercules, for the test of the ins form".to_owned(),
+        what: "Hercules, for runs below which is Hercules".to_owned(),
         packages: vec!["hercules"],
-        otherwise: "do without Hercules; one test fails".to_owned(),
+        otherwise: "do without Hercules: leave --below hercules out; its tests fail".to_owned(),
     })
 }
 
@@ -148,7 +162,7 @@ fn hercules() -> Finding {
         Some(path) => (path.display().to_string(), true),
         None => (
             format!(
-                "only the test of the ins form needs it; to install it: {}",
+                "only runs with --below hercules and their tests need it; to install it: {}",
                 install::command(&[HERCULES])
             ),
             false,

@@ -10,7 +10,10 @@ use std::{
     io::{Read, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
-    sync::mpsc::{Receiver, RecvTimeoutError, sync_channel},
+    sync::{
+        Arc, Mutex,
+        mpsc::{Receiver, RecvTimeoutError, sync_channel},
+    },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -20,6 +23,7 @@ use link::state::Mode;
 
 use crate::{
     building::install::{self, Lack},
+    machine::listener::Listener,
     numbers::quantities::{Rtc, Storage},
     options::execution_log::ExecutionLog,
 };
@@ -317,11 +321,27 @@ pub struct Running {
     input: Option<ChildStdin>,
     output: Receiver<Vec<u8>>,
     complaints: Option<JoinHandle<Vec<u8>>>,
+    /// The messages of a program that does not end by itself.
+    messages: Option<Arc<Mutex<Vec<u8>>>>,
 }
 
 impl Running {
     /// Starts a program with these arguments.
     pub fn start(program: &Path, arguments: &[String]) -> Result<Self> {
+        Self::start_with(program, arguments, None)
+    }
+
+    /// Starts Hercules with these arguments: the machine's bytes are in lines.
+    pub fn start_hercules(program: &Path, arguments: &[String]) -> Result<Self> {
+        let messages = Arc::default();
+        Self::start_with(program, arguments, Some(messages))
+    }
+
+    fn start_with(
+        program: &Path,
+        arguments: &[String],
+        messages: Option<Arc<Mutex<Vec<u8>>>>,
+    ) -> Result<Self> {
         use std::os::unix::process::CommandExt;
         let mut command = match install::in_path("setpriv") {
             Some(setpriv) => {
@@ -345,10 +365,16 @@ impl Running {
             bail!("{} has no console", program.display());
         };
         let (sender, output) = sync_channel(64);
+        let mut listener = messages.clone().map(Listener::new);
         thread::spawn(move || {
             let mut buffer = vec![0; 64 << 10];
             while let Ok(length @ 1..) = stdout.read(&mut buffer) {
-                if sender.send(buffer[..length].to_vec()).is_err() {
+                let bytes = match &mut listener {
+                    Some(listener) => listener.take(&buffer[..length]),
+                    None => buffer[..length].to_vec(),
+                };
+                if sender.send(bytes).is_err() || listener.as_ref().is_some_and(Listener::has_ended)
+                {
                     break;
                 }
             }
@@ -367,6 +393,7 @@ impl Running {
             child,
             output,
             complaints: Some(complaints),
+            messages,
         })
     }
 
@@ -397,7 +424,8 @@ impl Running {
             if let Some(status) = self.child.try_wait().context("cannot wait for QEMU")? {
                 return Ok(status);
             }
-            if began.elapsed() >= patience {
+            // Hercules does not end when its CPUs wait.
+            if self.messages.is_some() || began.elapsed() >= patience {
                 self.kill();
                 return self.child.wait().context("cannot wait for QEMU");
             }
@@ -411,8 +439,26 @@ impl Running {
         let _ = self.child.kill();
     }
 
-    /// What the program said on standard error. It must have ended.
+    /// Whether the program is Hercules.
+    pub fn is_hercules(&self) -> bool {
+        self.messages.is_some()
+    }
+
+    /// The name of the program.
+    pub fn name(&self) -> &'static str {
+        if self.is_hercules() {
+            "Hercules"
+        } else {
+            "QEMU"
+        }
+    }
+
+    /// What the program said on standard error, or Hercules in its messages. It must have ended.
     pub fn complaints(&mut self) -> String {
+        if let Some(messages) = &self.messages {
+            let messages = messages.lock().map(|kept| kept.clone()).unwrap_or_default();
+            return String::from_utf8_lossy(&messages).into_owned();
+        }
         let kept = self
             .complaints
             .take()

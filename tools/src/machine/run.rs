@@ -5,7 +5,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fmt, fs,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -31,6 +31,7 @@ use crate::{
         doctor,
         failure::ImageSymbols,
         guest::Guest,
+        hercules::{self, Hercules, Launch},
         log::{self, LogReader},
         monitor::Socket,
         objects, parameter_area,
@@ -43,7 +44,7 @@ use crate::{
     },
     numbers::hexadecimal,
     numbers::quantities::{GUEST_STORAGE_LIMIT, Rtc, Sampling, Storage},
-    options::{RunOptions, judgement::Judgement},
+    options::{RunOptions, emulator::Emulator, judgement::Judgement},
     report::Report,
     symbols::places::PlaceNames,
 };
@@ -82,9 +83,33 @@ pub fn run_with(
     person: Option<Person<'_>>,
 ) -> Result<RunOutcome> {
     Guest::check(&options.guest)?;
+    if options.below == Emulator::Hercules {
+        if person.is_some() {
+            bail!("nothing can be typed to a machine in Hercules; leave --below out, or use `run`");
+        }
+        return run_in_hercules(options, progress);
+    }
     let qemu = ready(options, progress)?;
     let guest = guest(options, progress)?;
     run_guest(&qemu, &guest, options, progress, person, [])
+}
+
+/// Runs a guest in Hercules.
+fn run_in_hercules(options: &RunOptions, progress: &Progress) -> Result<RunOutcome> {
+    options.check()?;
+    hercules::check(options)?;
+    let hercules = Hercules::provide(progress)?;
+    let guest = guest(options, progress)?;
+    let prepared = Prepared::staged(&guest, options, &[], progress)?;
+    let profilers = Profilers::default();
+    prepared.conduct(
+        &Below::Hercules(&hercules),
+        None,
+        progress,
+        None,
+        profilers,
+        None,
+    )
 }
 
 /// As [`run`], with profilers on the host: they and the collection runs of HIS get the samples.
@@ -169,7 +194,14 @@ pub fn run_claimed<'a>(
     let (profilers, staged) = Profilers::new(profilers)?;
     let options = &dated(options);
     let prepared = Prepared::staged(guest, options, &staged, progress)?;
-    prepared.conduct(qemu, None, progress, person, profilers, claimed)
+    prepared.conduct(
+        &Below::Qemu(qemu),
+        None,
+        progress,
+        person,
+        profilers,
+        claimed,
+    )
 }
 
 /// An exact run that does not choose a date begins at the present second of this computer's clock, and its record has that
@@ -222,7 +254,8 @@ pub fn run_from(
     let options = resolved(options, &guest.names)?;
     let prepared = Prepared::new(guest, options, progress)?;
     let profilers = Profilers::default();
-    prepared.conduct(qemu, Some(continued), progress, person, profilers, None)
+    let below = Below::Qemu(qemu);
+    prepared.conduct(&below, Some(continued), progress, person, profilers, None)
 }
 
 /// Starts a guest, and keeps it in this directory as it is when it says that it has started.
@@ -249,6 +282,21 @@ pub fn keep_started(
     starting.keep(machine, directory, &mut step)?;
     step.done(&format!("{} has started and is kept", guest.name));
     Ok(())
+}
+
+/// The emulator that a run is in.
+enum Below<'a> {
+    Qemu(&'a Qemu),
+    Hercules(&'a Hercules),
+}
+
+impl fmt::Display for Below<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Qemu(qemu) => qemu.fmt(f),
+            Self::Hercules(hercules) => hercules.fmt(f),
+        }
+    }
 }
 
 /// A guest that is about to run.
@@ -374,7 +422,7 @@ impl<'a> Prepared<'a> {
     /// Runs the guest, from IPL or on from a snapshot.
     fn conduct<'p>(
         self,
-        qemu: &Qemu,
+        below: &Below<'_>,
         continued: Option<Continued>,
         progress: &Progress,
         person: Option<Person<'p>>,
@@ -383,14 +431,24 @@ impl<'a> Prepared<'a> {
     ) -> Result<RunOutcome> {
         let (guest, options) = (self.guest, &self.options);
         let table = log::table(&self.image, &self.elf)?;
-        let monitor = self.staging.monitor();
+        let monitor = match below {
+            Below::Qemu(_) => self.staging.monitor(),
+            Below::Hercules(_) => None,
+        };
         let storage = continued.as_ref().map(Continued::storage);
         let kept = storage.as_deref().map(KeptStorage::Continued);
-        let setup = self.setup(qemu, monitor.as_ref(), kept);
-        let arguments = setup.arguments();
-        let parts = match options.mode {
-            Mode::Exact => parts(qemu, guest, &self.elf, continued.is_some()),
-            Mode::Interactive | Mode::RealTime => BTreeMap::new(),
+        let launch = match below {
+            Below::Qemu(qemu) => Launch {
+                program: qemu.path.clone(),
+                arguments: self.setup(qemu, monitor.as_ref(), kept).arguments(),
+            },
+            Below::Hercules(hercules) => {
+                hercules.launch(options, self.cpus, &self.image, &self.staging)?
+            }
+        };
+        let parts = match (options.mode, below) {
+            (Mode::Exact, Below::Qemu(qemu)) => parts(qemu, guest, &self.elf, continued.is_some()),
+            _ => BTreeMap::new(),
         };
         if let Some(again) = &options.again {
             again.check(&parts)?;
@@ -409,8 +467,8 @@ impl<'a> Prepared<'a> {
             configuration: [options.configuration.words(), options.devices.words()].concat(),
             exact_caches: options.exact_caches.map(|geometry| geometry.to_string()),
             rtc: options.rtc.to_string(),
-            qemu: qemu.to_string(),
-            arguments: arguments.clone(),
+            qemu: below.to_string(),
+            arguments: launch.arguments.clone(),
             asked: options.asked.clone(),
             parts,
             nonce: guest.nonce.as_ref().map(|nonce| nonce.text().to_owned()),
@@ -459,7 +517,7 @@ impl<'a> Prepared<'a> {
             None => progress,
         };
         let mut step = progress.step(&format!(
-            "{what} in {qemu}, raw files in {}",
+            "{what} in {below}, raw files in {}",
             directory.display()
         ));
         let host = Host {
@@ -475,7 +533,10 @@ impl<'a> Prepared<'a> {
             limit: options.limit,
         };
         let began = Instant::now();
-        let mut machine = Running::start(&qemu.path, &arguments)?;
+        let mut machine = match below {
+            Below::Qemu(_) => Running::start(&launch.program, &launch.arguments)?,
+            Below::Hercules(_) => Running::start_hercules(&launch.program, &launch.arguments)?,
+        };
         let sent = match &continued {
             Some(continued) => {
                 let monitor = Socket::required(host.monitor.as_ref())?;

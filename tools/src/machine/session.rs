@@ -27,6 +27,7 @@ use crate::{
     folder::{HANG, record::End},
     machine::{
         collect::{Collector, Noted, WriteError},
+        hercules,
         monitor::Socket,
         profiler::Profilers,
         qemu::{self, Heard, Running},
@@ -541,12 +542,21 @@ impl Session<'_, '_, '_, '_> {
             Ok(status) => status.to_string(),
             Err(error) => format!("{error:#}"),
         };
-        let mut text = format!("QEMU ended before the run did ({how})");
+        let name = self.machine.name();
+        let mut text = match self.machine.is_hercules() {
+            false => format!("{name} ended before the run did ({how})"),
+            // It does not end by itself, so its end says nothing.
+            true => format!("the machine ended before the run did, in {name}"),
+        };
         if !complaints.is_empty() {
             text.push_str(&format!("; it said:\n{complaints}"));
         }
         self.add_boot_text(&mut text);
-        text.push_str(&format!("\nWhat helps: {}", qemu::remedy(&complaints)));
+        let remedy = match self.machine.is_hercules() {
+            false => qemu::remedy(&complaints),
+            true => hercules::remedy(&complaints),
+        };
+        text.push_str(&format!("\nWhat helps: {remedy}"));
         Some(End::Tool { text })
     }
 
@@ -558,7 +568,8 @@ impl Session<'_, '_, '_, '_> {
                 decoder.bad_frames()
             )
         } else if decoder.is_open() {
-            format!("the link has been silent for {seconds} s while QEMU runs on")
+            let name = self.machine.name();
+            format!("the link has been silent for {seconds} s while {name} runs on")
         } else {
             format!("the machine has not opened the link within {seconds} s")
         };

@@ -235,6 +235,16 @@ impl Staging {
         Socket::within(self.directory.path())
     }
 
+    /// Where the files are.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The files, each with the address at which it is loaded.
+    pub fn files(&self) -> &[(u64, PathBuf)] {
+        &self.files
+    }
+
     /// QEMU's options that load the files.
     pub fn arguments(&self) -> Vec<String> {
         self.files

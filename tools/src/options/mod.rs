@@ -24,6 +24,7 @@ pub mod configuration;
 pub mod counter_choice;
 pub mod devices;
 pub mod disk;
+pub mod emulator;
 pub mod exact_caches;
 pub mod execution_log;
 pub mod judgement;
@@ -33,6 +34,7 @@ use again::Again;
 use configuration::{Configuration, Secure};
 use counter_choice::CounterChoice;
 use devices::Devices;
+use emulator::Emulator;
 use execution_log::ExecutionLog;
 use judgement::Judgement;
 
@@ -71,6 +73,8 @@ pub struct RunOptions {
     pub rtc: Rtc,
     /// The QEMU to use; by default the one that [`crate::machine::qemu`] finds.
     pub qemu: Option<PathBuf>,
+    /// The emulator below the machine.
+    pub below: Emulator,
     /// QEMU's name for the CPU.
     pub cpu_model: String,
     /// Where the raw files go; a fresh directory otherwise.
@@ -158,6 +162,7 @@ impl RunOptions {
             mode: Mode::Exact,
             rtc: Rtc::Now,
             qemu: None,
+            below: Emulator::Qemu,
             cpu_model: "max".to_owned(),
             out: None,
             configuration: Configuration::default(),
