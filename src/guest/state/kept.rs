@@ -206,7 +206,37 @@ pub struct KeptPages {
     pub real: [KeptPage<Real>; 2],
 }
 
+/// What looking at the guest's storage may change of the kept pages.
+#[derive(Debug)]
+pub(crate) struct Remembered {
+    of_programs: u64,
+    stepped: [KeptPage; STEPPED_PAGES],
+    operands: [[Cell<KeptPage>; OPERAND_PAGES]; 2],
+    last: [Cell<u8>; 2],
+    moved: [MovedPages; 3],
+}
+
 impl KeptPages {
+    /// Remembers them, for somebody who only looks.
+    pub(crate) fn remember(&self) -> Remembered {
+        Remembered {
+            of_programs: self.of_programs.get(),
+            stepped: self.stepped,
+            operands: self.operands.clone(),
+            last: self.last.clone(),
+            moved: self.moved.clone(),
+        }
+    }
+
+    /// Makes them what they were.
+    pub(crate) fn restore(&mut self, remembered: Remembered) {
+        self.of_programs.set(remembered.of_programs);
+        self.stepped = remembered.stepped;
+        self.operands = remembered.operands;
+        self.last = remembered.last;
+        self.moved = remembered.moved;
+    }
+
     /// No pages.
     pub(crate) const fn none() -> Self {
         Self {

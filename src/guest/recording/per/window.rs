@@ -189,11 +189,9 @@ pub fn rest(cpu: &Vcpu, traces: &mut WindowTraces) -> Option<Controls> {
 /// of the first run.
 fn aside<T>(cpu: &mut Vcpu, traces: &mut WindowTraces, what: impl FnOnce(&mut Vcpu) -> T) -> T {
     core::mem::swap(&mut cpu.per, &mut traces.recording);
-    let kept = cpu.kept.operands.clone();
-    let stepped = cpu.kept.stepped;
+    let kept = cpu.kept.remember();
     let result = what(cpu);
-    cpu.kept.operands = kept;
-    cpu.kept.stepped = stepped;
+    cpu.kept.restore(kept);
     core::mem::swap(&mut cpu.per, &mut traces.recording);
     result
 }
