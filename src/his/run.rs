@@ -157,7 +157,8 @@ impl Run {
             Interval::Minutes(minutes) => (u64::from(minutes) * MINUTE, self.started.0),
             Interval::Synchronous => (15 * MINUTE, 0),
         };
-        let passed = now.0.saturating_sub(origin) / span;
+        // A run has an interval.
+        let passed = now.0.saturating_sub(origin).checked_div(span)?;
         Some(Tod(origin.saturating_add((passed + 1).saturating_mul(span))))
     }
 }
