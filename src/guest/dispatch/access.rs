@@ -79,7 +79,6 @@ fn charged_execute<H: Hardware>(
         return 0;
     }
     // One access of a piece of text is seldom the only one.
-    // One access of a piece of text is seldom the only one.
     let found = if !cpu.psw.problem_state() {
         if storage::is_within_a_page(here) && cpu.kept_text(here).is_none() {
             storage::keep_text(cpu, configuration, hardware, here);
