@@ -60,7 +60,7 @@ const BUDGETS: [(&str, u64); 24] = [
     ("stfl", 200),
     ("mvpg", 540),
     ("stsi-1.1.1", 940),
-    ("diagnose-44", 920),
+    ("diagnose-44", 900),
     // Program interruptions of the guest: an operation that is not assigned, an operand that the machine refuses, and what
     // the hardware refuses.
     ("illegal", 610),
@@ -88,7 +88,7 @@ const RECORDING_BUDGETS: [(&str, u64); 2] = [("per-step", 600), ("per-store", 40
 
 /// The guest that prints the length of the path of a sample with its call stack, and its path.
 pub const STACKS_GUEST: &str = "bench-stacks";
-const STACK_BUDGETS: [(&str, u64); 1] = [("sample-stack-16", 900)];
+const STACK_BUDGETS: [(&str, u64); 1] = [("sample-stack-16", 760)];
 
 /// The return addresses of that stack, and the interval of its samples, which the guest knows.
 const STACK_DEPTH: u32 = 16;

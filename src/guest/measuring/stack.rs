@@ -22,6 +22,7 @@ use crate::state::vcpu::Vcpu;
 use crate::storage::{
     self,
     checked::{Frame, PlacedFrame},
+    moved,
 };
 use arch::address::{PAGE, Virtual};
 use arch::psw::{ADDRESSING_64, PROBLEM};
@@ -436,10 +437,17 @@ impl<H: Hardware> Stack<'_, H> {
     /// The page frame of a logical address.
     #[inline(always)]
     fn translate(&self, at: Virtual) -> Option<PlacedFrame> {
-        let manner = Manner::without_key(self.space, Access::Fetch);
-        let piece = storage::piece(self.cpu, self.configuration, self.hardware, manner, at, 8);
+        let (cpu, configuration, hardware) = (self.cpu, self.configuration, self.hardware);
+        let piece = match self.space {
+            // The next sample will find a frame in the same page.
+            Some(space) => moved::frame(cpu, configuration, hardware, space, at),
+            None => {
+                let manner = Manner::without_key(None, Access::Fetch);
+                storage::piece(cpu, configuration, hardware, manner, at, 8)
+            }
+        };
         match piece {
-            Ok(piece) => Some(storage::placed(self.hardware, piece.start().frame())),
+            Ok(piece) => Some(storage::placed(hardware, piece.start().frame())),
             Err(_) => self.translate_elsewhere(at),
         }
     }

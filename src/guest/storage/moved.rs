@@ -1,8 +1,9 @@
-//! Operands of moves between address spaces, whose pages are kept.
+//! Operands of moves between address spaces, and frames of call stacks, whose pages are kept.
 //!
-//! A control program moves to and from the same few pages of a program in each supervisor call. A page is kept with its
-//! space, for access key zero only, and until this CPU learns of a purge, as in a translation-lookaside buffer. A page that
-//! was stored into stays data until the state of some page changes.
+//! A control program moves to and from the same few pages of a program in each supervisor call, and samples find a program
+//! in the same few pages of its stack. A page is kept with its space, for access key zero only, and until this CPU learns of
+//! a purge, as in a translation-lookaside buffer. A page that was stored into stays data until the state of some page
+//! changes.
 
 use crate::hardware::Hardware;
 use crate::state::access::{Access, Fault, Manner, Space};
@@ -85,6 +86,21 @@ fn translate<H: Hardware>(
         cpu.kept.moved(at, access).set(page);
     }
     Ok(found)
+}
+
+/// A doubleword of a stack frame in a space, whatever its key; its page is kept like one of a move.
+///
+/// # Errors
+/// The access exception that a fetch would meet.
+#[inline(always)]
+pub fn frame<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    space: Space,
+    at: Virtual,
+) -> Result<Piece, Fault> {
+    within_a_page(cpu, configuration, hardware, space, at, 8, Access::Fetch)
 }
 
 /// The text of an instruction that a program has executed in its space, if it is well before the end of its page.

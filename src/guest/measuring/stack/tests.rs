@@ -210,6 +210,22 @@ fn the_guests_own_tables_lead_to_its_frames() {
     assert_eq!(walk(&mut bench, false, 64).0.frame, STACK + 0xFA0);
 }
 
+#[test]
+fn the_page_of_a_frame_is_translated_again_after_a_purge_only() {
+    let mut bench = translated(&[true, true]);
+    put(&mut bench, &STANDARD, &[0x10_0000]);
+    bench.set_doublewords(0x10_0000, &[STACK + 0x200]);
+    bench.set_doublewords(0x10_0200 + 112, &[5]);
+    bench.set_doublewords(0x10_1000, &[STACK + 0x300]);
+    bench.set_doublewords(0x10_1300 + 112, &[6]);
+    assert_eq!(walk(&mut bench, false, 64).1, [5]);
+    // The entry of the page now names another page frame.
+    bench.set_doublewords(0xC000 + (STACK >> 12) * 8, &[0x10_1000]);
+    assert_eq!(walk(&mut bench, false, 64).1, [5]);
+    bench.cpu.forget_translations();
+    assert_eq!(walk(&mut bench, false, 64).1, [6]);
+}
+
 proptest! {
     #[test]
     fn whatever_the_frames_hold_a_walk_ends_in_the_guests_storage(
