@@ -124,12 +124,19 @@ extern "C" fn ipl(from: u64, storage: u64, increment: u64) -> ! {
     }
 }
 
+/// The build, as the tool names it that builds the image.
+const BUILD: &str = match option_env!("MILLIMETER_BUILD") {
+    Some(build) => build,
+    None => "unknown",
+};
+
 /// The first lines on a text console.
 fn banner(plan: &Plan, storage: u64) {
     console::say(format_args!(
-        "Millimeter {}: the machine under the machine\n\
+        "Millimeter {} (build {}): the machine under the machine\n\
          storage {} MiB, guest storage to {} MiB, HSA {:X} to {:X}\n",
         env!("CARGO_PKG_VERSION"),
+        BUILD,
         storage >> 20,
         plan.guest.end() >> 20,
         plan.base,

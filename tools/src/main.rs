@@ -9,14 +9,14 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{CommandFactory, FromArgMatches, Parser, error::ErrorKind};
 use measure::{
     args::{
         self, Arguments, CheckArguments, Command, ExecArguments, FiguresArguments, LinuxArguments,
         RunArguments, TopArguments, TopCommand, TraceArguments, ZoomArguments,
     },
     bench,
-    building::{build, guests, image, installed},
+    building::{build, guests, image, installed, version},
     check::{
         baseline::Baseline,
         comparison::Comparison,
@@ -182,6 +182,10 @@ fn read_arguments() -> Arguments {
         Arguments::from_arg_matches(&read).map_err(|error| error.format(&mut line))
     })
     .unwrap_or_else(|error| {
+        if error.kind() == ErrorKind::DisplayVersion {
+            let _ = say(&format!("measure {}\n", version::words()));
+            std::process::exit(0)
+        }
         // A closed terminal changes nothing.
         let _ = error.print();
         if let Some(word) = std::env::args().nth(1).filter(|_| error.use_stderr()) {

@@ -26,6 +26,7 @@ mod random;
 mod real_time;
 mod recording;
 mod repeatable;
+mod reproducible;
 mod stacks;
 mod tracing;
 mod translations;

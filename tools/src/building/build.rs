@@ -1,7 +1,7 @@
 //! Builds the image, the guests and the programs for Linux.
 //!
 //! Everything for the bare machine is built below `target/s390x`, apart from the host's own artifacts, by
-//! the toolchain that [`crate::building::toolchain`] finds. Cargo decides what is stale, if anything has changed
+//! the toolchain that [`crate::building::toolchain`] finds, with the flags of [`crate::building::product`]. Cargo decides what is stale, if anything has changed
 //! ([`crate::building::stamp`]); a command that was installed keeps what it has built ([`crate::building::installed`]). Programs that are measured store the back chain, and the image does not, so `core` is
 //! compiled once for each; the last step, which optimises and links a whole program, has flags of its own besides. A lock
 //! keeps tests that run side by side from waiting for each other without a word.
@@ -20,72 +20,14 @@ use crate::{
     building::{
         case,
         installed::{self, Products},
+        paths,
+        product::{CASES, GUESTS, IMAGE, PROGRAMS, Product},
         repository::{self, lock, root, target_directory},
         stamp::Sources,
         toolchain::{self, Toolchain},
+        version,
     },
     computer::progress::Progress,
-};
-
-/// A package that is built for the bare machine.
-struct Product {
-    package: &'static str,
-    feature: &'static str,
-    /// Flags for the program and what it is made of.
-    flags: &'static [&'static str],
-    /// Flags for the program itself, not for what it is made of; `{root}` is the repository.
-    program_flags: &'static [&'static str],
-}
-
-/// Flags for everything in the image. It moves itself, so all code is position-independent.
-const IMAGE_FLAGS: [&str; 2] = ["-Crelocation-model=pic", "-Cforce-unwind-tables=no"];
-
-/// Flags for everything in a program that the machine measures. It stores the back chain, so that the machine can follow
-/// its stack.
-const MEASURED_FLAGS: [&str; 3] = [
-    IMAGE_FLAGS[0],
-    IMAGE_FLAGS[1],
-    "-Ctarget-feature=+backchain",
-];
-
-const IMAGE: Product = Product {
-    package: "millimeter",
-    feature: "image",
-    flags: &IMAGE_FLAGS,
-    program_flags: &[
-        // It carries its relocations, and applies them itself.
-        "-Clink-arg=-pie",
-        "-Clink-arg=--no-dynamic-linker",
-        "-Clink-arg=-T{root}/linker.ld",
-        "-Clink-arg=-Tdefmt.x",
-    ],
-};
-
-const GUESTS: Product = Product {
-    package: "guests",
-    feature: "guest",
-    flags: &MEASURED_FLAGS,
-    program_flags: &[
-        "-Crelocation-model=static",
-        "-Clink-arg=-T{root}/tests-qemu/guests/guest.ld",
-    ],
-};
-
-/// Nobody measures these, and all of them are one large program: it is built in less than half the time.
-const CASES: Product = Product {
-    program_flags: &[
-        GUESTS.program_flags[0],
-        GUESTS.program_flags[1],
-        "-Copt-level=1",
-    ],
-    ..GUESTS
-};
-
-const PROGRAMS: Product = Product {
-    package: "programs",
-    feature: "linux",
-    flags: &MEASURED_FLAGS,
-    program_flags: &["-Crelocation-model=static"],
 };
 
 /// The program of the image.
@@ -95,11 +37,11 @@ const IMAGE_PROGRAM: &str = "millimeter";
 const LOG_LEVEL: (&str, &str) = ("DEFMT_LOG", "trace");
 
 /// Sources of the guests: a program each, and the cases of one program.
-const GUEST_SOURCES: &str = "tests-qemu/guests/src/bin";
-const CASE_SOURCES: &str = "tests-qemu/guests/src/behaviour";
+pub(super) const GUEST_SOURCES: &str = "tests-qemu/guests/src/bin";
+pub(super) const CASE_SOURCES: &str = "tests-qemu/guests/src/behaviour";
 
 /// Sources of the programs for Linux.
-const PROGRAM_SOURCES: &str = "tests-qemu/programs/src/bin";
+pub(super) const PROGRAM_SOURCES: &str = "tests-qemu/programs/src/bin";
 
 /// Builds the image and returns its path. Once per process.
 pub fn build_image(progress: &Progress) -> Result<PathBuf> {
@@ -181,25 +123,35 @@ pub fn bundled_guests() -> Vec<String> {
 
 /// Builds everything, and returns the directories that hold it.
 pub fn build_all(progress: &Progress) -> Result<Vec<PathBuf>> {
-    let mut directories = vec![build_image(progress)?];
-    let cases = sources(CASE_SOURCES);
-    let case = cases.iter().find(|name| is_case(name));
-    let programs = sources(GUEST_SOURCES);
-    for guest in case.into_iter().chain(&programs) {
-        directories.push(build_guest(guest, progress)?);
-    }
-    let mut directories: Vec<PathBuf> = (directories.iter())
+    let mut directories: Vec<PathBuf> = build_files(progress)?
+        .iter()
         .filter_map(|file| file.parent().map(Path::to_owned))
-        .filter(|directory| !directory.ends_with("cases"))
         .collect();
-    directories.push(build_programs(progress)?);
     directories.sort();
     directories.dedup();
     Ok(directories)
 }
 
+/// Builds everything, and returns the files: the image, the program of the cases, the guests and the programs for Linux.
+pub(super) fn build_files(progress: &Progress) -> Result<Vec<PathBuf>> {
+    let mut files = vec![build_image(progress)?];
+    let cases = sources(CASE_SOURCES);
+    if let Some(case) = cases.iter().find(|name| is_case(name)) {
+        let file = build_guest(case, progress)?;
+        let directory = file.ancestors().nth(2).unwrap_or(&file);
+        files.push(directory.join(case::PROGRAM));
+    }
+    for guest in sources(GUEST_SOURCES) {
+        files.push(build_guest(&guest, progress)?);
+    }
+    let directory = build_programs(progress)?;
+    let programs = sources(PROGRAM_SOURCES);
+    files.extend(programs.iter().map(|program| directory.join(program)));
+    Ok(files)
+}
+
 /// The names of the sources in this directory. An installed command keeps them.
-fn sources(directory: &str) -> Vec<String> {
+pub(super) fn sources(directory: &str) -> Vec<String> {
     let kept = installed::products();
     if let Some(names) = kept.and_then(|kept| kept.names(directory)) {
         return names;
@@ -312,7 +264,13 @@ fn build_kept(
         return Err(without_sources(what));
     }
     let release = build_here(product, what, program, progress)?;
-    match kept.add(&release.join(program)) {
+    let add = || {
+        if program == IMAGE_PROGRAM {
+            version::keep(kept)?;
+        }
+        kept.add(&release.join(program))
+    };
+    match add() {
         Ok(()) => Ok(kept.directory().to_owned()),
         Err(error) => {
             progress.note(&format!("{what} is not kept for later runs: {error:#}"));
@@ -346,21 +304,22 @@ fn build_here(
     let toolchain = find_toolchain(progress)?;
     let _lock = lock("build.lock", "another build", progress)?;
     let step = progress.step(&format!("building {what} with {toolchain}"));
-    let root = root()
-        .to_str()
-        .context("the repository's path is not UTF-8; move it to one that is")?;
-    let program_flags = (product.program_flags.iter()).map(|flag| flag.replace("{root}", root));
+    let mut flags: Vec<String> = product.flags.iter().map(|&flag| flag.into()).collect();
+    if product.is_reproducible {
+        flags.extend(paths::replacements(&toolchain)?);
+    }
     let output = toolchain
-        .cargo("rustc", product.flags)
+        .cargo("rustc", &flags)
         .args(["--release", "--package", product.package])
         .args(["--features", product.feature])
         .args(["--bin", program])
         .arg("--target-dir")
         .arg(&directory)
         .arg("--")
-        .args(program_flags)
+        .args(product.program_flags)
         .env(LOG_LEVEL.0, LOG_LEVEL.1)
-        .current_dir(root)
+        .env(version::VARIABLE, version::of_sources()?)
+        .current_dir(root())
         .stdin(Stdio::null())
         .output()
         .with_context(|| {

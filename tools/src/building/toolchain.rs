@@ -172,7 +172,7 @@ pub fn find(progress: &Progress) -> Result<Toolchain> {
 impl Toolchain {
     /// A Cargo command of this toolchain for the target, with nothing inherited from a Cargo that
     /// may have started this process. Flags go to the compiler for the target only.
-    pub fn cargo(&self, subcommand: &str, rustc_flags: &[&str]) -> Command {
+    pub fn cargo(&self, subcommand: &str, rustc_flags: &[String]) -> Command {
         let mut cargo = Command::new(self.sysroot.path.join("bin/cargo"));
         for (name, _) in env::vars_os() {
             if name.to_str().is_some_and(is_inherited) {
@@ -190,7 +190,7 @@ impl Toolchain {
             format!("-Clinker={}", self.linker.display()),
             "-Clinker-flavor=ld.lld".to_owned(),
         ];
-        flags.extend(rustc_flags.iter().map(|&flag| flag.to_owned()));
+        flags.extend_from_slice(rustc_flags);
         // Unit separators, so that a path with blanks stays one flag.
         cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1F}"));
         cargo.env("RUSTC", self.sysroot.path.join("bin/rustc"));

@@ -22,6 +22,9 @@ use crate::folder::{RECORD, append::Directory};
 pub struct RunRecord {
     /// Version of the tool that wrote it.
     pub version: String,
+    /// The build of the machine's image, if the tool knew it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<String>,
     /// The guest's name.
     pub guest: String,
     /// The guest's file.
@@ -550,6 +553,7 @@ pub(crate) mod tests {
     pub(crate) fn record() -> RunRecord {
         RunRecord {
             version: "0".to_owned(),
+            build: None,
             guest: "loop".to_owned(),
             guest_file: "/g/loop".into(),
             is_linux: false,

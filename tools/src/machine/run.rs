@@ -15,7 +15,7 @@ use link::{loader::LoaderBlock, service::Request, state::Mode};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    building::build,
+    building::{build, version},
     computer::{
         interrupt,
         person::{Input, Person},
@@ -456,7 +456,8 @@ impl<'a> Prepared<'a> {
         let claimed = claimed.map_or_else(|| claim(options, guest), Ok)?;
         let directory = &claimed.path;
         let record = RunRecord {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: version::RELEASE.to_owned(),
+            build: version::build(),
             guest: guest.name.clone(),
             guest_file: guest.file.clone(),
             is_linux: guest.is_linux,

@@ -133,6 +133,7 @@ impl Folder {
         });
         let record = RunRecord {
             version: "0".to_owned(),
+            build: None,
             guest: "synthetic".to_owned(),
             guest_file: file.to_owned(),
             is_linux: false,
