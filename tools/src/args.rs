@@ -4,6 +4,7 @@ mod check;
 mod exec;
 mod figures;
 mod linux;
+pub mod manual;
 mod top;
 mod trace;
 mod zoom;
@@ -12,6 +13,7 @@ use std::{path::PathBuf, time::Duration};
 
 use cache::Geometry;
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 use his::command;
 use his::parameters::ParameterFiles;
 use link::loader::MOST_CPUS;
@@ -302,6 +304,22 @@ pub enum Command {
     },
     /// Show what is missing on this computer, and the command that fixes it
     Doctor,
+    /// Print the completions of the command for a shell
+    ///
+    /// For bash: measure completions bash > ~/.local/share/bash-completion/completions/measure. They are for the command
+    /// `measure`; the shell completes `cargo measure` as it completes `cargo`.
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the command's manual page, or write a page for each command
+    ///
+    /// measure man | man -l - shows the page; with --to the pages are measure.1, measure-run.1 and so on.
+    Man {
+        /// Write all pages into this directory, and make it if it is not there
+        #[arg(long, value_name = "DIR")]
+        to: Option<PathBuf>,
+    },
 }
 
 /// Examples of `report`.

@@ -13,7 +13,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, error::ErrorKind};
 use measure::{
     args::{
         self, Arguments, CheckArguments, Command, ExecArguments, FiguresArguments, LinuxArguments,
-        RunArguments, TopArguments, TopCommand, TraceArguments, ZoomArguments,
+        RunArguments, TopArguments, TopCommand, TraceArguments, ZoomArguments, manual,
     },
     bench,
     building::{build, guests, image, installed, version},
@@ -120,8 +120,7 @@ fn main() -> ExitCode {
             qemu,
             pairs,
             linux: true,
-            release,
-            ..
+                    ..
         }) => measure_linux(qemu, release, pairs, &progress),
         Some(Command::Bench {
             qemu,
@@ -154,6 +153,11 @@ fn main() -> ExitCode {
             json,
         }) => differ(&first, &second, json.as_deref(), progress),
         Some(Command::Doctor) => examine(),
+        Some(Command::Completions { shell }) => print(&manual::completions(shell)).map(|()| 0),
+        Some(Command::Man {
+            to: Some(directory),
+        }) => manual::write_pages(&directory).map(|()| 0),
+        Some(Command::Man { to: None }) => manual::page().and_then(|page| print(&page)).map(|()| 0),
     });
     match done {
         Ok(code) => ExitCode::from(code),
@@ -172,10 +176,9 @@ fn main() -> ExitCode {
 /// The command line. A command that was installed is not called through Cargo. If the line is wrong and its first word is
 /// like a command, says so: it was taken as the name of a guest.
 fn read_arguments() -> Arguments {
-    let line = Arguments::command();
     let mut line = match installed::products() {
-        Some(_) => line.bin_name("measure"),
-        None => line,
+        Some(_) => manual::installed(),
+        None => Arguments::command(),
     };
     let read = line.try_get_matches_from_mut(std::env::args_os());
     read.and_then(|read| {
@@ -222,6 +225,14 @@ fn say(text: &str) -> Result<()> {
     out.write_all(visible::lines(text).as_bytes())
         .and_then(|()| out.flush())
         .context("cannot write the report")
+}
+
+/// Prints what is for another program, as it is.
+fn print(bytes: &[u8]) -> Result<()> {
+    let mut out = stdout().lock();
+    out.write_all(bytes)
+        .and_then(|()| out.flush())
+        .context("cannot write to standard output")
 }
 
 fn measure(arguments: &RunArguments, progress: &Progress) -> Result<u8> {
