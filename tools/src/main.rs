@@ -68,7 +68,7 @@ fn main() -> ExitCode {
     let is_plain = arguments.command.is_none();
     let lists_guests = arguments.lists_guests();
     let done = interrupt::install(give_back).and_then(|()| match arguments.command {
-        _ if lists_guests => say(&guests::text(&guests::kinds()?)).map(|()| 0),
+        _ if lists_guests => say(&guests::list()?).map(|()| 0),
         None => measure(&arguments.run, &progress),
         Some(Command::Run(run)) => measure(&run, &progress),
         Some(Command::Console(run)) => interact(&run, &progress),

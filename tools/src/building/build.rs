@@ -257,6 +257,7 @@ fn build_kept(
     program: &str,
     progress: &Progress,
 ) -> Result<PathBuf> {
+    kept.ready()?;
     if kept.have(program) {
         return Ok(kept.directory().to_owned());
     }

@@ -10,8 +10,12 @@ use serde::Deserialize;
 
 use super::{
     build::{bundled_guests, guest_source},
+    installed,
     repository::root,
 };
+
+/// The name under which a command of a release carries the list.
+pub(super) const KEPT: &str = "guests";
 
 /// Characters of a line about a guest.
 const LONGEST: usize = 100;
@@ -92,6 +96,15 @@ pub fn kinds() -> Result<Vec<Kind>> {
         Some(Kind { title, guests })
     });
     Ok(kinds.collect())
+}
+
+/// The list for a person: as the sources have it, or as a command of a release carries it.
+pub fn list() -> Result<String> {
+    let lines = installed::products().and_then(|kept| kept.names(KEPT));
+    match lines {
+        Some(lines) => Ok(lines.join("\n").replace("cargo measure", "measure") + "\n"),
+        None => Ok(text(&kinds()?)),
+    }
 }
 
 /// The guests in lines, under their kinds.

@@ -1,8 +1,11 @@
-//! What a command that was installed with `cargo install` has built.
+//! What a command that was installed with `cargo install` has built, or one of a release carries.
 //!
 //! It is built once, where the sources are, and kept in the user's cache. From then on the command needs neither Cargo nor
 //! the sources, and image and guests stay as old as the command itself. A command that is installed anew begins anew.
 //! One that Cargo runs where it has built it is not installed: there the sources decide.
+//!
+//! A command of a release has everything inside ([`bundle`](super::bundle)). It is unpacked to the same place when something
+//! of it is needed for the first time.
 
 use std::{
     env, fs,
@@ -15,6 +18,7 @@ use std::{
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
+use super::bundle::{Bundle, Carried};
 use crate::{computer::cache_directory, numbers::hexadecimal};
 
 /// What Cargo keeps beside the directory of the commands that it has installed.
@@ -31,6 +35,8 @@ const COMMAND: &str = "command";
 pub struct Products {
     directory: PathBuf,
     command: PathBuf,
+    /// What the command carries, if it is one of a release.
+    carried: Option<Bundle>,
 }
 
 /// The products of this process's command; `None` if it is not installed.
@@ -39,7 +45,11 @@ pub fn products() -> Option<&'static Products> {
     FOUND
         .get_or_init(|| {
             let command = env::current_exe().ok()?;
-            let all = cache_directory::of_user().ok()?.join(BUILT);
+            let all = match cache_directory::of_user() {
+                Ok(cache) => cache.join(BUILT),
+                // A command of a release says so when something is to be unpacked.
+                Err(_) => PathBuf::new(),
+            };
             Products::of(&command, &all)
         })
         .as_ref()
@@ -49,8 +59,18 @@ impl Products {
     /// The products of this command among all that are kept here.
     fn of(command: &Path, all: &Path) -> Option<Self> {
         let command = command.canonicalize().ok()?;
+        if let Some(bundle) = Bundle::of(&command) {
+            return Some(Self {
+                directory: match all.is_absolute() {
+                    true => all.join(bundle.name()),
+                    false => PathBuf::new(),
+                },
+                command,
+                carried: Some(bundle),
+            });
+        }
         let root = command.parent()?.parent()?;
-        if !root.join(MARK).is_file() {
+        if !all.is_absolute() || !root.join(MARK).is_file() {
             return None;
         }
         let data = command.metadata().ok()?;
@@ -59,7 +79,45 @@ impl Products {
         Some(Self {
             directory: all.join(hexadecimal(&digest[..16])),
             command,
+            carried: None,
         })
+    }
+
+    /// Unpacks what the command carries, unless it is there already.
+    pub fn ready(&self) -> Result<()> {
+        let directory = &self.directory;
+        let Some(bundle) = &self.carried else {
+            return Ok(());
+        };
+        let Some(all) = directory.parent() else {
+            // Its error says what to set.
+            return cache_directory::of_user().map(drop);
+        };
+        if directory.join(COMMAND).is_file() {
+            return Ok(());
+        }
+        let cannot = || format!("cannot unpack image and guests below {}", all.display());
+        fs::create_dir_all(all).with_context(cannot)?;
+        let new = tempfile::tempdir_in(all).with_context(cannot)?;
+        bundle.unpack(new.path()).with_context(cannot)?;
+        fs::write(
+            new.path().join(COMMAND),
+            self.command.as_os_str().as_encoded_bytes(),
+        )
+        .with_context(cannot)?;
+        // Another process may have done the same meanwhile.
+        if let Err(error) = fs::rename(new.path(), directory)
+            && !directory.join(COMMAND).is_file()
+        {
+            return Err(error).with_context(cannot);
+        }
+        self.remove_earlier();
+        Ok(())
+    }
+
+    /// Whether the command carries them, so that nothing is ever built.
+    pub fn are_carried(&self) -> bool {
+        self.carried.is_some()
     }
 
     /// The directory of the products.
@@ -69,7 +127,7 @@ impl Products {
 
     /// Whether this one is there.
     pub fn have(&self, name: &str) -> bool {
-        self.directory.join(name).is_file()
+        self.ready().is_ok() && self.directory.join(name).is_file()
     }
 
     /// Keeps a program.
@@ -82,13 +140,16 @@ impl Products {
 
     /// The names that were kept under this name.
     pub fn names(&self, of: &str) -> Option<Vec<String>> {
-        let text = fs::read_to_string(self.directory.join(list(of))).ok()?;
+        let text = match &self.carried {
+            Some(bundle) => String::from_utf8(bundle.read(&list_name(of)).ok()??).ok()?,
+            None => fs::read_to_string(self.directory.join(list_name(of))).ok()?,
+        };
         Some(text.lines().map(str::to_owned).collect())
     }
 
     /// Keeps names.
     pub fn add_names(&self, of: &str, names: &[String]) -> Result<()> {
-        self.put(&list(of), names.join("\n").as_bytes())
+        self.put(Path::new(&list_name(of)), names.join("\n").as_bytes())
     }
 
     /// Puts a file into the directory, at once and whole.
@@ -130,8 +191,16 @@ impl Products {
 }
 
 /// The file of a list of names.
-fn list(of: &str) -> PathBuf {
-    format!("{}.names", of.replace('/', "-")).into()
+fn list_name(of: &str) -> String {
+    format!("{}.names", of.replace('/', "-"))
+}
+
+/// A list of names as a command of a release carries it.
+pub(super) fn carried_list(of: &str, names: &[String]) -> Carried {
+    Carried {
+        name: list_name(of),
+        bytes: names.join("\n").into_bytes(),
+    }
 }
 
 #[cfg(test)]
@@ -155,6 +224,58 @@ mod tests {
         fs::remove_file(root.path().join(MARK)).unwrap();
         assert_eq!(Products::of(&command, root.path()), None);
         assert_eq!(products(), None, "a test is not installed");
+    }
+
+    #[test]
+    fn a_command_of_a_release_unpacks_what_it_carries_once_and_needs_no_mark_of_cargo() {
+        let root = tempfile::tempdir().unwrap();
+        let all = root.path().join("built");
+        let (plain, full) = (root.path().join("plain"), root.path().join("full"));
+        fs::write(&plain, "program").unwrap();
+        let image = Carried {
+            name: "image".to_owned(),
+            bytes: b"IPL".to_vec(),
+        };
+        let names = carried_list("a/b", &["x".to_owned(), "y".to_owned()]);
+        super::super::bundle::append(&plain, &[names, image], &full).unwrap();
+        assert_eq!(Products::of(&plain, &all), None);
+        let products = Products::of(&full, &all).unwrap();
+        assert!(products.are_carried());
+        assert_eq!(products.names("a/b").unwrap(), ["x", "y"]);
+        assert!(!all.exists(), "names need no room in the cache");
+        assert!(products.have("image") && !products.have("guest"));
+        let image = products.directory().join("image");
+        let date = || image.metadata().unwrap().modified().unwrap();
+        let first = date();
+        products.ready().unwrap();
+        assert_eq!(date(), first);
+        // A second command in the same place removes what the first had.
+        let other = carried_list("a/b", &["z".to_owned()]);
+        super::super::bundle::append(&plain, &[other], &full).unwrap();
+        let second = Products::of(&full, &all).unwrap();
+        second.ready().unwrap();
+        assert!(!products.directory().exists() && second.directory().exists());
+    }
+
+    #[test]
+    fn a_command_of_a_release_says_where_it_cannot_unpack() {
+        let root = tempfile::tempdir().unwrap();
+        let (plain, full) = (root.path().join("plain"), root.path().join("full"));
+        fs::write(&plain, "program").unwrap();
+        super::super::bundle::append(&plain, &[], &full).unwrap();
+        assert_eq!(
+            Products::of(&full, Path::new("")).unwrap().directory(),
+            Path::new(""),
+            "nothing is ever unpacked into the current directory"
+        );
+        // A file is in the way.
+        let products = Products::of(&full, &plain.join("built")).unwrap();
+        let error = products.ready().unwrap_err();
+        let text = format!("{error:#}");
+        assert!(
+            text.contains("cannot unpack image and guests below"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Building: the image and the guests, the toolchain that builds them, and what must be installed.
 
 pub mod build;
+pub mod bundle;
+pub mod carried;
 pub mod case;
 pub mod guests;
 pub mod image;

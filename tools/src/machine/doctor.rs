@@ -8,6 +8,7 @@ use crate::{
     building::{
         build,
         install::{self, Lack, Packages},
+        installed::{self, Products},
         toolchain,
     },
     computer::progress::Progress,
@@ -82,7 +83,12 @@ pub fn is_healthy(findings: &[Finding]) -> bool {
 }
 
 fn toolchain() -> Finding {
+    let is_carried = installed::products().is_some_and(Products::are_carried);
     let (text, is_fine) = match toolchain::decide(&toolchain::look()) {
+        _ if is_carried => (
+            "not needed: this command carries image and guests".into(),
+            true,
+        ),
         Ok(toolchain) => (
             format!("{toolchain}, linked by {}", toolchain.linker.display()),
             true,
