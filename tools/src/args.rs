@@ -304,6 +304,22 @@ pub enum Command {
     },
     /// Show what is missing on this computer, and the command that fixes it
     Doctor,
+    /// Make a release: a static command that carries image and guests, and a Debian package of it
+    ///
+    /// Builds everything, and writes the command, its manual pages and its completions. The command needs neither Cargo nor
+    /// the sources: a computer with QEMU for s390x can run it. It is linked with musl if the target is installed (rustup
+    /// target add x86_64-unknown-linux-musl, and Debian's musl-tools), else with the GNU C library. Prints what it made.
+    Package {
+        /// Where to write it [default: target/package]
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+        /// Make a Debian package, too
+        #[arg(long)]
+        deb: bool,
+        /// Put image and guests into a copy of this command instead of building one
+        #[arg(long, value_name = "FILE")]
+        command: Option<PathBuf>,
+    },
     /// Print the completions of the command for a shell
     ///
     /// For bash: measure completions bash > ~/.local/share/bash-completion/completions/measure. They are for the command

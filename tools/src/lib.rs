@@ -20,6 +20,7 @@
 //! - [`views`]: what a person or another tool gets to see: table, JSON, page, live view, exports, dump, trace.
 //! - [`zoom`]: a run performed again, with finer samples in a part of it.
 //! - [`check`]: a run compared with a baseline.
+//! - [`release`]: a command that carries image and guests, and its Debian package.
 //! - [`args`]: the command line. [`mod@bench`]: what the machine costs. [`conformance`]: which statements of the
 //!   books the behaviour guests show.
 
@@ -42,6 +43,7 @@ pub mod nearest;
 pub mod numbers;
 pub mod options;
 pub mod profile;
+pub mod release;
 pub mod report;
 pub mod symbols;
 pub mod views;

@@ -40,6 +40,7 @@ use measure::{
         run::{self, RunOutcome},
     },
     options::RunOptions,
+    release,
     report::Report,
     views::{counter_table, diff, dump, export, figures, html, json, table, top, trace},
     zoom::{self, Repetition, Zoomed},
@@ -120,7 +121,8 @@ fn main() -> ExitCode {
             qemu,
             pairs,
             linux: true,
-                    ..
+            release,
+            ..
         }) => measure_linux(qemu, release, pairs, &progress),
         Some(Command::Bench {
             qemu,
@@ -153,6 +155,14 @@ fn main() -> ExitCode {
             json,
         }) => differ(&first, &second, json.as_deref(), progress),
         Some(Command::Doctor) => examine(),
+        Some(Command::Package { out, deb, command }) => {
+            let wanted = release::Wanted {
+                out,
+                command,
+                debian: deb,
+            };
+            make_release(&wanted, &progress)
+        }
         Some(Command::Completions { shell }) => print(&manual::completions(shell)).map(|()| 0),
         Some(Command::Man {
             to: Some(directory),
@@ -617,6 +627,13 @@ fn write_image(form: image::Form, directory: &Path, progress: &Progress) -> Resu
 fn build_all(progress: &Progress) -> Result<u8> {
     for directory in build::build_all(progress)? {
         say(&format!("{}\n", directory.display()))?;
+    }
+    Ok(0)
+}
+
+fn make_release(wanted: &release::Wanted, progress: &Progress) -> Result<u8> {
+    for file in release::make(wanted, progress)? {
+        say(&format!("{}\n", file.display()))?;
     }
     Ok(0)
 }

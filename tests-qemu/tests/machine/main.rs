@@ -25,6 +25,7 @@ mod profilers;
 mod random;
 mod real_time;
 mod recording;
+mod released;
 mod repeatable;
 mod reproducible;
 mod stacks;

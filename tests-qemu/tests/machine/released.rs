@@ -1,0 +1,139 @@
+//! A command of a release works without Cargo, a compiler and the sources.
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use measure::building::{install, version};
+use tempfile::TempDir;
+use tests_qemu::command::{self, Finished, program};
+
+/// A computer that has QEMU and a command of a release, and nothing else that a program could start.
+struct Computer {
+    root: TempDir,
+    command: PathBuf,
+}
+
+impl Computer {
+    fn new(command: PathBuf) -> Self {
+        let root = TempDir::new().unwrap();
+        for directory in ["bin", "home", "work"] {
+            fs::create_dir(root.path().join(directory)).unwrap();
+        }
+        let qemu = install::in_path("qemu-system-s390x").expect("QEMU is installed");
+        symlink(qemu, root.path().join("bin/qemu-system-s390x")).unwrap();
+        Self { root, command }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    fn measure(&self, line: &[&str]) -> Finished {
+        let mut command = Command::new(&self.command);
+        command
+            .args(line)
+            .env_clear()
+            .env("PATH", self.path("bin"))
+            .env("HOME", self.path("home"))
+            // Where it was built there are sources.
+            .env("MILLIMETER_SOURCES", self.path("gone"))
+            .current_dir(self.path("work"))
+            .stdin(Stdio::null());
+        command::finish(command).unwrap()
+    }
+
+    /// Performs the main job with this guest, and returns what the run and the report wrote.
+    #[track_caller]
+    fn run(&self, guest: &str) -> String {
+        let ran = self.measure(&["run", guest, "--out", "run"]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let reported = self.measure(&["report", "run"]);
+        assert_eq!(reported.code, Some(0), "{reported:?}");
+        ran.output + &reported.output
+    }
+}
+
+/// Makes a release in this directory and returns its command.
+#[track_caller]
+fn make(directory: &Path, more: &[&str]) -> Finished {
+    let mut command = Command::new(program().unwrap());
+    command
+        .args(["package", "--out"])
+        .arg(directory)
+        .args(more)
+        .stdin(Stdio::null());
+    let finished = command::finish(command).unwrap();
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    finished
+}
+
+#[test]
+fn a_command_of_a_release_needs_only_qemu() {
+    let out = TempDir::new().unwrap();
+    let built = program().unwrap();
+    make(out.path(), &["--command", built.to_str().unwrap()]);
+    for file in ["man/measure-run.1", "completions/zsh/_measure"] {
+        assert!(out.path().join(file).is_file(), "{file}");
+    }
+    let computer = Computer::new(out.path().join("measure"));
+    let said = computer.measure(&["--version"]);
+    let build = version::of_sources().unwrap();
+    assert_eq!(
+        said.output,
+        format!("measure {} (build {build})\n", version::RELEASE)
+    );
+    let list = computer.measure(&["run", "--list"]).output;
+    assert!(
+        list.contains("workload") && list.contains("`measure run NAME`"),
+        "{list}"
+    );
+    let healthy = computer.measure(&["doctor"]);
+    assert_eq!(healthy.code, Some(0), "{healthy:?}");
+    assert!(
+        healthy.output.contains("carries image and guests"),
+        "{healthy:?}"
+    );
+    let report = computer.run("b_stfl");
+    assert!(report.contains("The guest ended with success"), "{report}");
+    let record = fs::read_to_string(computer.path("work/run/run.json")).unwrap();
+    assert!(
+        record.contains(&format!("\"build\": \"{build}\"")),
+        "{record}"
+    );
+    // A name that no guest has, and what needs the sources.
+    let wrong = computer.measure(&["run", "b_scv"]);
+    wrong.assert_fails(2, &["no guest b_scv", "b_svc"]);
+    let wrong = computer.measure(&["package"]);
+    wrong.assert_fails(2, &["sources"]);
+}
+
+#[test]
+#[ignore = "builds the command once more, optimised and static"]
+fn a_debian_package_has_a_static_command_that_performs_the_main_job() {
+    let out = TempDir::new().unwrap();
+    let made = make(out.path(), &["--deb"]);
+    let package = made.output.lines().last().unwrap().to_owned();
+    assert!(package.ends_with(".deb"), "{made:?}");
+    let root = TempDir::new().unwrap();
+    let unpacked = Command::new("dpkg-deb")
+        .arg("--extract")
+        .args([Path::new(&package), root.path()])
+        .status();
+    assert!(unpacked.unwrap().success());
+    let command = root.path().join("usr/bin/measure");
+    // No loader and no library of the system: no segment names an interpreter.
+    let program = fs::read(&command).unwrap();
+    let elf = object::File::parse(&program[..]).unwrap();
+    assert!(object::Object::section_by_name(&elf, ".interp").is_none());
+    let report = Computer::new(command).run("workload");
+    assert!(report.contains("guests::workload::hash::work"), "{report}");
+    assert!(
+        root.path()
+            .join("usr/share/man/man1/measure.1.gz")
+            .is_file()
+    );
+}

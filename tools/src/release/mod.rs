@@ -1,0 +1,77 @@
+//! A release: one static command that carries image and guests, its manual pages and completions, and a Debian package.
+//!
+//! All files are laid out in one directory, so that `tools/Cargo.toml` can name them: its section `package.metadata.deb` is
+//! read by [`debian`] and, if somebody prefers that, by `cargo deb`.
+
+pub mod debian;
+pub mod static_command;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use clap_complete::Shell;
+
+use crate::{
+    args::manual,
+    building::{bundle, carried, repository},
+    computer::progress::Progress,
+};
+
+/// What a release is to have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The directory of its files; `None` for the one that `tools/Cargo.toml` names.
+    pub out: Option<PathBuf>,
+    /// The command that is to carry image and guests; `None` for one that is built for it.
+    pub command: Option<PathBuf>,
+    /// Whether there is to be a Debian package.
+    pub debian: bool,
+}
+
+/// Where the files are for a Debian package.
+pub fn default_directory() -> PathBuf {
+    repository::root().join("target/package")
+}
+
+/// Makes a release, and returns its files for a person: the command, and the package.
+pub fn make(wanted: &Wanted, progress: &Progress) -> Result<Vec<PathBuf>> {
+    let carried = carried::build(progress)?;
+    let built = match &wanted.command {
+        Some(command) => command.clone(),
+        None => static_command::build(progress)?,
+    };
+    let out = wanted.out.clone().unwrap_or_else(default_directory);
+    lay_out(&out).with_context(|| {
+        format!(
+            "cannot write into {}; choose another directory with --out",
+            out.display()
+        )
+    })?;
+    let step = progress.step("packing image and guests into the command");
+    let command = out.join("measure");
+    bundle::append(&built, &carried, &command)?;
+    step.done("packed image and guests into the command");
+    let mut made = vec![command];
+    if wanted.debian {
+        made.push(debian::make(&out, progress)?);
+    }
+    Ok(made)
+}
+
+/// Manual pages and completions, with the names under which a system looks for them.
+fn lay_out(out: &Path) -> Result<()> {
+    manual::write_pages(&out.join("man"))?;
+    for (shell, name) in [
+        (Shell::Bash, "bash/measure"),
+        (Shell::Zsh, "zsh/_measure"),
+        (Shell::Fish, "fish/measure.fish"),
+    ] {
+        let file = out.join("completions").join(name);
+        fs::create_dir_all(file.parent().unwrap_or(out))?;
+        fs::write(file, manual::completions(shell))?;
+    }
+    Ok(())
+}
