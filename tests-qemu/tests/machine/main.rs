@@ -15,6 +15,7 @@ mod hercules;
 mod his;
 mod installed;
 mod ipl_forms;
+mod licences;
 mod loops;
 mod machine_counters;
 mod models;
