@@ -40,7 +40,8 @@ fn is_whole(report: &Report) {
     assert_eq!(link.frames_sent.map(u64::from), Some(link.frames));
 }
 
-/// Behaviour guests that need neither a clock that counts instructions nor a sample in time: of the facilities, and of what is done in another way there.
+/// Behaviour guests that need neither a clock that counts instructions nor a sample in time: of the facilities, and of what
+/// is done in another way there.
 const GUESTS: [&str; 12] = [
     "b_access_register_mode",
     "b_clock",
