@@ -20,3 +20,4 @@ mod turn;
 mod window;
 
 core::arch::global_asm!(include_str!("../../boot/entry.s"));
+core::arch::global_asm!(include_str!("../../boot/parts.s"));

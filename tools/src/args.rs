@@ -3,6 +3,7 @@
 mod check;
 mod exec;
 mod figures;
+mod image;
 mod linux;
 pub mod manual;
 mod top;
@@ -20,7 +21,7 @@ use link::loader::MOST_CPUS;
 use link::state::Mode;
 
 use crate::{
-    building::image::Form,
+    building::forms::Form,
     linux::Release,
     nearest,
     numbers::quantities::{Kept, Rtc, Sampling, StackChoice, Storage},
@@ -40,6 +41,7 @@ use crate::{
 pub use check::{CheckArguments, Checked};
 pub use exec::ExecArguments;
 pub use figures::FiguresArguments;
+pub use image::ImageArguments;
 pub use linux::LinuxArguments;
 pub use top::{TopArguments, TopCommand};
 pub use trace::TraceArguments;
@@ -175,15 +177,12 @@ pub enum Command {
     /// Exit codes: 0 the run was shown, 3 it has ended and its guest failed, 2 it could not be shown.
     #[command(after_help = top::EXAMPLES)]
     Top(TopArguments),
-    /// Write the image in a form that a machine can IPL
-    Image {
-        /// elf for QEMU's -kernel, bios for QEMU's -bios, ins for an IPL from a list of files
-        #[arg(long, value_enum, default_value = "elf")]
-        form: Form,
-        /// Where to write it
-        #[arg(long, value_name = "DIR", default_value = ".")]
-        out: PathBuf,
-    },
+    /// Write the image, with or without a guest, in a form that a machine can IPL
+    ///
+    /// With a guest, the started machine measures it. Its console is text: what the guest writes, how it ended, and what was
+    /// counted. For a report, let `run --ipl` start the form.
+    #[command(after_help = image::EXAMPLES)]
+    Image(ImageArguments),
     /// Build the image, all bundled guests and the programs for Linux now
     ///
     /// Every command builds what it needs by itself. A command that was installed (`cargo install --locked --path tools`)
@@ -512,6 +511,10 @@ pub struct RunArguments {
         default_value = "qemu"
     )]
     pub emulator: Emulator,
+    /// The form of the image that is IPLed, with the guest in it: elf or bios in QEMU, ins in Hercules
+    /// [default: an ELF and files beside it in QEMU, ins in Hercules]
+    #[arg(long, value_enum, value_name = "FORM", hide_possible_values = true)]
+    pub ipl: Option<Form>,
     /// What is below the machine.
     #[command(flatten)]
     pub below: BelowArguments,
@@ -627,6 +630,7 @@ impl RunArguments {
             rtc: self.below.rtc,
             qemu: self.below.qemu.clone(),
             below: self.emulator,
+            form: self.ipl,
             cpu_model: self.below.cpu_model.clone(),
             console_limit: self.below.console_limit,
             data_limit: self.below.data_limit,

@@ -12,11 +12,16 @@ use anyhow::{Context, Result, bail};
 use clap::{CommandFactory, FromArgMatches, Parser, error::ErrorKind};
 use measure::{
     args::{
-        self, Arguments, CheckArguments, Command, ExecArguments, FiguresArguments, LinuxArguments,
-        RunArguments, TopArguments, TopCommand, TraceArguments, ZoomArguments, manual,
+        self, Arguments, CheckArguments, Command, ExecArguments, FiguresArguments, ImageArguments,
+        LinuxArguments, RunArguments, TopArguments, TopCommand, TraceArguments, ZoomArguments,
+        manual,
     },
     bench,
-    building::{build, guests, image, installed, version},
+    building::{
+        build,
+        forms::{self as image_forms, Carried},
+        guests, installed, version,
+    },
     check::{
         baseline::Baseline,
         comparison::Comparison,
@@ -36,8 +41,9 @@ use measure::{
     linux::{self, LinuxOptions, screen::Instructions},
     machine::{
         console, doctor,
-        guest::UnknownGuest,
+        guest::{Guest, UnknownGuest},
         run::{self, RunOutcome},
+        stage,
     },
     options::RunOptions,
     release,
@@ -106,7 +112,7 @@ fn main() -> ExitCode {
             ..
         }) => report(&dir, json.as_deref(), zos, callers.as_deref()),
         Some(Command::Top(arguments)) => watch(&arguments, &progress),
-        Some(Command::Image { form, out }) => write_image(form, &out, &progress),
+        Some(Command::Image(arguments)) => write_image(&arguments, &progress),
         Some(Command::Bench {
             pairs, host: true, ..
         }) => measure_host(pairs, &progress),
@@ -617,10 +623,24 @@ fn write_page(
     Ok(end.as_ref().map_or(0, exit_code))
 }
 
-fn write_image(form: image::Form, directory: &Path, progress: &Progress) -> Result<u8> {
+fn write_image(arguments: &ImageArguments, progress: &Progress) -> Result<u8> {
+    let (form, storage) = (arguments.form, arguments.storage.0);
+    if let Some(guest) = &arguments.guest {
+        Guest::check(guest)?;
+    }
     let image = build::build_image(progress)?;
-    let file = image::write(form, &image, directory)?;
+    let carried = match &arguments.guest {
+        Some(name) => {
+            let options = arguments.options(name);
+            options.check()?;
+            let guest = run::guest(&options, progress)?;
+            stage::carried(&guest, &run::resolved(&options, &guest.names)?)?
+        }
+        None => Carried::nothing(storage),
+    };
+    let file = image_forms::write(form, &image, &carried, &arguments.out)?;
     say(&format!("{}\n", file.display()))?;
+    progress.note(&format!("to start it: {}", form.start(&file, &carried)));
     Ok(0)
 }
 

@@ -11,7 +11,7 @@ use millimeter::link::state::Mode;
 use tests_qemu::ipl;
 
 /// Whether there is a Hercules. Where there is none and none can be installed, the test says so and passes.
-fn is_there(test: &str) -> bool {
+pub fn is_there(test: &str) -> bool {
     let Err(error) = ipl::hercules() else {
         return true;
     };

@@ -1,20 +1,30 @@
-//! The image IPLs in each of its forms: QEMU's -kernel and -bios, and Hercules.
+//! The image IPLs in each of its forms, alone and with a guest, in QEMU and in Hercules.
 
 use std::{
     fs,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
 use measure::{
     building::{
-        image::{self, Form},
+        forms::{self, Carried, Form},
         install,
     },
     computer::progress::Progress,
-    machine::qemu::{Heard, Running},
+    machine::{
+        guest::Guest,
+        qemu::{Heard, Running},
+        run::RunOutcome,
+        stage,
+    },
+    options::{RunOptions, emulator::Emulator},
 };
+use millimeter::link::state::Mode;
 use tempfile::TempDir;
 use tests_qemu::ipl;
+
+use crate::hercules;
 
 /// An IPL without a guest reaches the prompt within a second or two.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -38,9 +48,15 @@ fn hear(machine: &mut Running, wanted: &[&str], heard: &mut String) {
     }
 }
 
+/// A form of the image without a guest.
+fn written(form: Form, directory: &Path) -> PathBuf {
+    let nothing = Carried::nothing(256 << 20);
+    forms::write(form, &ipl::image().unwrap(), &nothing, directory).unwrap()
+}
+
 fn reaches_the_prompt(form: Form, option: &str) {
     let directory = TempDir::new().unwrap();
-    let file = image::write(form, &ipl::image().unwrap(), directory.path()).unwrap();
+    let file = written(form, directory.path());
     for qemu in ipl::qemus(&Progress::Silent).unwrap() {
         for storage in ["64M", "512M", "2G"] {
             let line = format!(
@@ -76,7 +92,7 @@ fn the_image_ipls_as_firmware_and_answers_the_operator() {
 fn hercules_ipls_the_list_and_reaches_the_prompt() {
     let program = ipl::hercules().unwrap();
     let directory = TempDir::new().unwrap();
-    let list = image::write(Form::Ins, &ipl::image().unwrap(), directory.path()).unwrap();
+    let list = written(Form::Ins, directory.path());
     let write = |name: &str, text: String| {
         let path = directory.path().join(name);
         fs::write(&path, text).unwrap();
@@ -106,4 +122,129 @@ fn hercules_ipls_the_list_and_reaches_the_prompt() {
         &["Millimeter ", "No guest is loaded", "MM> "],
         &mut heard,
     );
+}
+
+/// What a run measured, to compare it with another.
+fn measured(outcome: &RunOutcome) -> (u64, Vec<(String, u64)>, String) {
+    let report = &outcome.report;
+    let hot = report.hot.iter();
+    let hot = hot.map(|hot| (hot.symbol.clone(), hot.samples)).collect();
+    (report.taken(), hot, format!("{:?}", report.counters))
+}
+
+/// Measures the workload twice: from these forms, or as usual.
+fn measures_alike(forms: [Option<Form>; 2]) {
+    for qemu in ipl::qemus(&Progress::Silent).unwrap() {
+        let [one, other] = forms.map(|form| {
+            let options = RunOptions {
+                qemu: Some(qemu.path.clone()),
+                form,
+                ..ipl::options("workload")
+            };
+            ipl::above_with_success(&options).unwrap()
+        });
+        assert!(one.report.taken() > 1000);
+        assert_eq!(measured(&one), measured(&other));
+    }
+}
+
+#[test]
+fn a_guest_in_the_kernel_is_measured_as_one_beside_it() {
+    measures_alike([Some(Form::Elf), None]);
+}
+
+#[test]
+fn a_guest_in_the_firmware_is_measured_as_one_beside_the_image() {
+    measures_alike([Some(Form::Bios), None]);
+}
+
+/// Without a host that reads frames, a person sees what the guest wrote, how it ended, and that it was measured.
+#[test]
+fn each_form_in_qemu_starts_by_the_command_that_the_tool_prints() {
+    let qemu = &ipl::qemus(&Progress::Silent).unwrap()[0];
+    let options = RunOptions::new("hash");
+    let guest = Guest::load(&ipl::guest_file("hash").unwrap()).unwrap();
+    let carried = stage::carried(&guest, &options).unwrap();
+    for form in [Form::Elf, Form::Bios] {
+        let directory = TempDir::new().unwrap();
+        let image = ipl::image().unwrap();
+        let file = forms::write(form, &image, &carried, directory.path()).unwrap();
+        let command = form.start(&file, &carried);
+        let arguments: Vec<String> = command.split(' ').skip(1).map(str::to_owned).collect();
+        let mut machine = Running::start(&qemu.path, &arguments).unwrap();
+        let mut heard = String::new();
+        let words = ["The guest has ended on CPU 0", " cycles of the guest, 103"];
+        hear(&mut machine, &words, &mut heard);
+    }
+}
+
+fn measures_in_hercules(form: Form, test: &str) {
+    if !hercules::is_there(test) {
+        return;
+    }
+    let options = RunOptions {
+        below: Emulator::Hercules,
+        form: Some(form),
+        mode: Mode::RealTime,
+        limit: Some(ipl::LIMIT),
+        ..RunOptions::new("hash")
+    };
+    let outcome = ipl::above_with_success(&options).unwrap();
+    let report = &outcome.report;
+    let hot = report.hot.iter();
+    let work: u64 = hot
+        .filter(|hot| hot.symbol.contains("hash::work") || hot.symbol.contains("sha2::"))
+        .map(|hot| hot.samples)
+        .sum();
+    let all = report.taken();
+    assert!(all > 100 && work * 10 > all * 8, "{work} of {all}");
+}
+
+#[test]
+fn a_guest_in_a_list_of_files_is_measured_in_hercules() {
+    measures_in_hercules(
+        Form::Ins,
+        "a_guest_in_a_list_of_files_is_measured_in_hercules",
+    );
+}
+
+#[test]
+fn a_form_of_the_other_emulator_is_refused_with_a_remedy() {
+    for (below, form, remedy) in [
+        (Emulator::Qemu, Form::Ins, "--below hercules"),
+        (Emulator::Hercules, Form::Bios, "--ipl ins"),
+    ] {
+        let options = RunOptions {
+            below,
+            form: Some(form),
+            mode: Mode::RealTime,
+            ..RunOptions::new("hash")
+        };
+        let refusal = ipl::above(&options).unwrap_err().to_string();
+        assert!(refusal.contains(form.name()), "{refusal}");
+        assert!(refusal.contains(remedy), "{refusal}");
+    }
+}
+
+/// The guest needs more than the storage has, in whatever form it comes.
+#[test]
+fn a_guest_that_does_not_fit_is_refused_in_each_form() {
+    for form in Form::ALL {
+        let is_for_qemu = form.is_for_qemu();
+        let options = RunOptions {
+            form: Some(form),
+            storage: "64M".parse().unwrap(),
+            cpus: Some(16),
+            below: match is_for_qemu {
+                true => Emulator::Qemu,
+                false => Emulator::Hercules,
+            },
+            mode: Mode::RealTime,
+            ..RunOptions::new("workload")
+        };
+        let refusal = ipl::above(&options).unwrap_err().to_string();
+        for word in ["workload", "does not fit", "--storage"] {
+            assert!(refusal.contains(word), "{}: {refusal}", form.name());
+        }
+    }
 }

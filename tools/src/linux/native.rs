@@ -9,6 +9,7 @@ use std::{
 use anyhow::{Result, bail};
 
 use crate::{
+    building::forms::Form,
     computer::{interrupt, progress::Progress},
     linux::{self, LinuxOptions},
     machine::{
@@ -45,7 +46,8 @@ pub fn run(
         storage: options.run.storage,
         rtc: options.run.rtc,
         cpu_model: &options.run.cpu_model,
-        kernel: &prepared.kernel,
+        form: Form::Elf,
+        file: &prepared.kernel,
         staging: arguments.map(str::to_owned).into(),
         devices: options.run.devices.arguments(),
         version: qemu.version,

@@ -1,11 +1,11 @@
 //! Hercules: another emulator below the machine.
 //!
-//! It IPLs a list of files: the image, the loader block and the guest, each with its address. Its console has only
+//! It IPLs a form of the image that it can load, with the loader block and the guest in it. Its console has only
 //! lines of text, in which the machine sends its frames. It reads no commands here, so nothing can be said to a machine
 //! in it, and it does not end when its CPUs wait for ever: whoever has heard the end of the run ends it.
 
 use std::{
-    fmt, fs,
+    fmt,
     path::{Path, PathBuf},
 };
 
@@ -13,12 +13,9 @@ use anyhow::{Context, Result, bail};
 use link::state::Mode;
 
 use crate::{
-    building::{
-        image::{self, Form},
-        install,
-    },
+    building::{forms, install},
     computer::progress::Progress,
-    machine::{doctor, stage::Staging},
+    machine::doctor,
     numbers::quantities::Rtc,
     options::RunOptions,
 };
@@ -56,54 +53,23 @@ impl Hercules {
         Ok(Self { path })
     }
 
-    /// Writes what it reads beside what is staged; returns how it is started.
-    pub fn launch(
-        &self,
-        options: &RunOptions,
-        cpus: u32,
-        image: &Path,
-        staging: &Staging,
-    ) -> Result<Launch> {
-        let directory = staging.directory();
-        let list = image::write(Form::Ins, image, directory)?;
-        let mut text =
-            fs::read_to_string(&list).with_context(|| format!("cannot read {}", list.display()))?;
-        for (address, path) in staging.files() {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            text.push_str(&format!("{name} 0x{address:08x}\n"));
-        }
-        let put = |name: &str, text: &str| {
-            let path = directory.join(name);
-            fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-            Ok::<_, anyhow::Error>(path)
-        };
-        let list = put("guest.ins", &text)?;
-        let megabytes = options.storage.0 >> 20;
-        let configuration = put("hercules.cnf", &configuration(megabytes, cpus))?;
-        let script = put("hercules.rc", &format!("ipl {}\n", list.display()))?;
+    /// How it is started with the form of the image in this directory.
+    pub fn launch(&self, directory: &Path) -> Result<Launch> {
         let env = install::in_path("env").context("env is not in the PATH; install coreutils")?;
         Ok(Launch {
             program: env,
             arguments: vec![
-                // The names in the list are relative.
+                // The names in the form are relative.
                 "-C".to_owned(),
                 directory.display().to_string(),
-                format!("HERCULES_RC={}", script.display()),
+                format!("HERCULES_RC={}", forms::HERCULES_SCRIPT),
                 self.path.display().to_string(),
                 "-d".to_owned(),
                 "-f".to_owned(),
-                configuration.display().to_string(),
+                forms::HERCULES_CONFIGURATION.to_owned(),
             ],
         })
     }
-}
-
-/// The configuration file. Hercules demands at least one device: a printer whose paper nobody reads.
-fn configuration(megabytes: u64, cpus: u32) -> String {
-    format!(
-        "CPUSERIAL 000611\nCPUMODEL 2094\nMAINSIZE {megabytes}\nNUMCPU {cpus}\nARCHMODE z/Arch\nTZOFFSET +0000\n\
-         TIMERINT 50\nLOGOPT NOTIMESTAMP\nOSTAILOR QUIET\n000E 1403 /dev/null\n"
-    )
 }
 
 /// Refuses the options that only QEMU serves.

@@ -22,7 +22,10 @@ use anyhow::{Context, Result, bail};
 use link::state::Mode;
 
 use crate::{
-    building::install::{self, Lack},
+    building::{
+        forms::Form,
+        install::{self, Lack},
+    },
     machine::listener::Listener,
     numbers::quantities::{Rtc, Storage},
     options::execution_log::ExecutionLog,
@@ -191,8 +194,10 @@ pub struct Setup<'a> {
     pub rtc: Rtc,
     /// QEMU's name of the CPU.
     pub cpu_model: &'a str,
-    /// The ELF that is IPLed.
-    pub kernel: &'a Path,
+    /// What is IPLed.
+    pub form: Form,
+    /// Its file.
+    pub file: &'a Path,
     /// Devices that stage the loader block and the guest.
     pub staging: Vec<String>,
     /// The host's devices.
@@ -291,7 +296,7 @@ impl Setup<'_> {
             "-device",
             "sclpconsole,chardev=c0",
         ]);
-        add(&["-kernel", &self.kernel.to_string_lossy()]);
+        line.extend(self.form.qemu_options(self.file));
         line.extend(self.staging.iter().chain(&self.devices).cloned());
         line.extend(self.kept.iter().flat_map(|kept| kept.arguments(storage)));
         if let Some(log) = self.log {

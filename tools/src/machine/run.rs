@@ -15,7 +15,11 @@ use link::{loader::LoaderBlock, service::Request, state::Mode};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    building::{build, version},
+    building::{
+        build,
+        forms::{self, Carried, Form},
+        version,
+    },
     computer::{
         interrupt,
         person::{Input, Person},
@@ -342,7 +346,8 @@ fn setup<'a>(qemu: &Qemu, options: &'a RunOptions, cpus: u32, image: &'a Path) -
             Mode::Exact | Mode::Interactive => options.rtc.before_ipl(),
         },
         cpu_model: &options.cpu_model,
-        kernel: image,
+        form: Form::Elf,
+        file: image,
         staging: Vec::new(),
         devices: options.devices.arguments(),
         version: qemu.version,
@@ -419,6 +424,18 @@ impl<'a> Prepared<'a> {
         }
     }
 
+    /// Writes a form of the image with the guest beside what is staged.
+    fn write(&self, form: Form) -> Result<(Form, PathBuf)> {
+        let carried = Carried {
+            guest: self.guest.name.clone(),
+            storage: self.options.storage.0,
+            cpus: self.cpus,
+            parts: self.staging.parts()?,
+        };
+        let file = forms::write(form, &self.image, &carried, self.staging.directory())?;
+        Ok((form, file))
+    }
+
     /// Runs the guest, from IPL or on from a snapshot.
     fn conduct<'p>(
         self,
@@ -438,12 +455,27 @@ impl<'a> Prepared<'a> {
         let storage = continued.as_ref().map(Continued::storage);
         let kept = storage.as_deref().map(KeptStorage::Continued);
         let launch = match below {
-            Below::Qemu(qemu) => Launch {
-                program: qemu.path.clone(),
-                arguments: self.setup(qemu, monitor.as_ref(), kept).arguments(),
-            },
+            Below::Qemu(qemu) => {
+                let setup = self.setup(qemu, monitor.as_ref(), kept);
+                let form = options.form.map(|form| self.write(form)).transpose()?;
+                let setup = match &form {
+                    Some((form, file)) => Setup {
+                        form: *form,
+                        file,
+                        // It is in the form.
+                        staging: monitor.iter().flat_map(Socket::arguments).collect(),
+                        ..setup
+                    },
+                    None => setup,
+                };
+                Launch {
+                    program: qemu.path.clone(),
+                    arguments: setup.arguments(),
+                }
+            }
             Below::Hercules(hercules) => {
-                hercules.launch(options, self.cpus, &self.image, &self.staging)?
+                self.write(options.form.unwrap_or(Form::Ins))?;
+                hercules.launch(self.staging.directory())?
             }
         };
         let parts = match (options.mode, below) {
@@ -690,7 +722,8 @@ pub fn run_native(options: &NativeOptions, progress: &Progress) -> Result<Native
         storage: options.storage,
         rtc: Rtc::Now,
         cpu_model: "max",
-        kernel: &guest.file,
+        form: Form::Elf,
+        file: &guest.file,
         staging: match &options.arguments[..] {
             "" => Vec::new(),
             arguments => vec!["-append".to_owned(), arguments.to_owned()],

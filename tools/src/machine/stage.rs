@@ -23,6 +23,7 @@ use tempfile::TempDir;
 use zerocopy::IntoBytes;
 
 use crate::{
+    building::forms::{Carried, Part},
     machine::{guest::Guest, monitor::Socket},
     numbers::quantities::LOAD_LIMIT,
     options::{EventForm, RunOptions},
@@ -186,6 +187,25 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
     Ok(Plan { block, staged })
 }
 
+/// What a form of the image carries to run this guest on a console of text, where a person reads it.
+pub fn carried(guest: &Guest, options: &RunOptions) -> Result<Carried> {
+    let Plan { mut block, staged } = plan(guest, options, &[])?;
+    block.flags = (block.flags.get() & !flags::FRAMES).into();
+    block.seal();
+    let part = |(address, bytes)| Part { address, bytes };
+    let parts = [(BLOCK_ADDRESS, block.as_bytes().to_vec())]
+        .into_iter()
+        .chain(staged)
+        .map(part)
+        .collect();
+    Ok(Carried {
+        guest: guest.name.clone(),
+        storage: options.storage.0,
+        cpus: block.cpus.get(),
+        parts,
+    })
+}
+
 /// The TOD clock, bits 0-63, at so many seconds from 1970.
 pub const fn begin(seconds: u64) -> u64 {
     UNIX_EPOCH + seconds * 1_000_000 * UNITS_PER_MICROSECOND
@@ -240,9 +260,17 @@ impl Staging {
         self.directory.path()
     }
 
-    /// The files, each with the address at which it is loaded.
-    pub fn files(&self) -> &[(u64, PathBuf)] {
-        &self.files
+    /// What the files hold.
+    pub fn parts(&self) -> Result<Vec<Part>> {
+        let read = |(address, path): &(u64, PathBuf)| {
+            let bytes =
+                fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+            Ok(Part {
+                address: *address,
+                bytes,
+            })
+        };
+        self.files.iter().map(read).collect()
     }
 
     /// QEMU's options that load the files.

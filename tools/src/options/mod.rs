@@ -13,6 +13,7 @@ use {
 };
 
 use crate::{
+    building::forms::Form,
     computer::person::Input,
     events::command::begins_trace,
     folder::record::Asked,
@@ -75,6 +76,8 @@ pub struct RunOptions {
     pub qemu: Option<PathBuf>,
     /// The emulator below the machine.
     pub below: Emulator,
+    /// The form of the image that is IPLed; by default the one that the emulator loads fastest.
+    pub form: Option<Form>,
     /// QEMU's name for the CPU.
     pub cpu_model: String,
     /// Where the raw files go; a fresh directory otherwise.
@@ -163,6 +166,7 @@ impl RunOptions {
             rtc: Rtc::Now,
             qemu: None,
             below: Emulator::Qemu,
+            form: None,
             cpu_model: "max".to_owned(),
             out: None,
             configuration: Configuration::default(),
@@ -265,9 +269,27 @@ impl RunOptions {
             _ => self.configuration.check(self.cpus)?,
         }
         self.check_stacks()?;
+        self.check_form()?;
         self.devices.check()?;
         exact_caches::check(self.exact_caches, self.mode)?;
         counter_choice::check(self.counters, self.mode, self.configuration.threads)
+    }
+
+    /// The emulator IPLs the form.
+    fn check_form(&self) -> Result<()> {
+        let Some(form) = self.form else {
+            return Ok(());
+        };
+        let (name, is_qemu) = (form.name(), self.below == Emulator::Qemu);
+        match (form.is_for_qemu(), is_qemu) {
+            (false, true) => bail!(
+                "QEMU does not IPL the form {name}; add --below hercules, or choose --ipl elf or bios"
+            ),
+            (true, false) => bail!(
+                "Hercules does not IPL the form {name}; leave --below out, or choose --ipl ins"
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// Call stacks are those of the run's own samples, and of samples that show something.

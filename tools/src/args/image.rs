@@ -1,0 +1,70 @@
+//! The command line of `image`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use link::loader::MOST_CPUS;
+use link::state::Mode;
+
+use crate::{
+    building::forms::Form,
+    numbers::quantities::{Sampling, Storage},
+    options::RunOptions,
+};
+
+/// What is written, and where.
+#[derive(Clone, Debug, Args)]
+pub struct ImageArguments {
+    /// The guest that the started machine measures: a bundled one, an ELF file, or a flat image with an IPL PSW at 0
+    /// [default: none, and the machine asks the operator]
+    pub guest: Option<String>,
+    /// The form
+    #[arg(long, value_enum, default_value = "elf")]
+    pub form: Form,
+    /// Where to write it
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub out: PathBuf,
+    /// CPUs of the guest, 1 to 16 [default: as many as it needs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CPUS)))]
+    pub cpus: Option<u32>,
+    /// Storage of the machine that will be started
+    #[arg(long, value_name = "SIZE", default_value = "512M")]
+    pub storage: Storage,
+    /// Cycles from one sample to the next, 1000 to 4294967296, or off
+    #[arg(long, value_name = "CYCLES", default_value = "1000000")]
+    pub interval: Sampling,
+    /// What the operator says before the guest starts; may be given several times
+    #[arg(long, value_name = "COMMAND")]
+    pub operator: Vec<String>,
+}
+
+impl ImageArguments {
+    /// The options of the run in the started machine: what this computer is asked for is nothing.
+    pub fn options(&self, guest: &str) -> RunOptions {
+        RunOptions {
+            cpus: self.cpus,
+            storage: self.storage,
+            sampling: self.interval,
+            operator: self.operator.clone(),
+            // Without a clock that counts instructions the machine would look for one in vain.
+            mode: match self.form.is_for_qemu() {
+                true => Mode::Exact,
+                false => Mode::RealTime,
+            },
+            ..RunOptions::new(guest)
+        }
+    }
+}
+
+/// Examples of `image`.
+pub const EXAMPLES: &str = "\
+Each form is started by one command, which `image` also prints:
+  QEMU=\"qemu-system-s390x -nodefaults -nographic -serial mon:stdio -cpu max -m 512M -icount shift=0,sleep=off\"
+
+  cargo measure image workload --form elf    $QEMU -kernel millimeter.elf
+  cargo measure image workload --form bios   $QEMU -bios millimeter.bios
+  cargo measure image workload --form ins    HERCULES_RC=millimeter.rc hercules -f millimeter.cnf
+
+A report of the same run:
+  cargo measure run workload --ipl bios
+  cargo measure run workload --below hercules --ipl ins";
