@@ -158,6 +158,12 @@ fn a_guest_in_the_firmware_is_measured_as_one_beside_the_image() {
     measures_alike([Some(Form::Bios), None]);
 }
 
+/// The disk is a device more than in a usual run, for which the machine keeps some storage.
+#[test]
+fn a_guest_on_a_disk_is_measured_alike_each_time() {
+    measures_alike([Some(Form::Scsi); 2]);
+}
+
 /// Without a host that reads frames, a person sees what the guest wrote, how it ended, and that it was measured.
 #[test]
 fn each_form_in_qemu_starts_by_the_command_that_the_tool_prints() {
@@ -165,7 +171,7 @@ fn each_form_in_qemu_starts_by_the_command_that_the_tool_prints() {
     let options = RunOptions::new("hash");
     let guest = Guest::load(&ipl::guest_file("hash").unwrap()).unwrap();
     let carried = stage::carried(&guest, &options).unwrap();
-    for form in [Form::Elf, Form::Bios] {
+    for form in [Form::Elf, Form::Bios, Form::Scsi] {
         let directory = TempDir::new().unwrap();
         let image = ipl::image().unwrap();
         let file = forms::write(form, &image, &carried, directory.path()).unwrap();
@@ -212,7 +218,7 @@ fn a_guest_in_a_list_of_files_is_measured_in_hercules() {
 fn a_form_of_the_other_emulator_is_refused_with_a_remedy() {
     for (below, form, remedy) in [
         (Emulator::Qemu, Form::Ins, "--below hercules"),
-        (Emulator::Hercules, Form::Bios, "--ipl ins"),
+        (Emulator::Hercules, Form::Scsi, "--ipl ins"),
     ] {
         let options = RunOptions {
             below,

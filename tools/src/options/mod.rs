@@ -283,7 +283,7 @@ impl RunOptions {
         let (name, is_qemu) = (form.name(), self.below == Emulator::Qemu);
         match (form.is_for_qemu(), is_qemu) {
             (false, true) => bail!(
-                "QEMU does not IPL the form {name}; add --below hercules, or choose --ipl elf or bios"
+                "QEMU does not IPL the form {name}; add --below hercules, or choose --ipl elf, bios or scsi"
             ),
             (true, false) => bail!(
                 "Hercules does not IPL the form {name}; leave --below out, or choose --ipl ins"

@@ -9,6 +9,7 @@ mod elf;
 mod flat;
 mod hercules;
 mod ins;
+mod scsi;
 
 use std::{
     fs,
@@ -29,15 +30,17 @@ pub enum Form {
     Bios,
     /// Hercules, or a partition: a list of files
     Ins,
+    /// QEMU: a disk that QEMU's own boot loader starts
+    Scsi,
 }
 
 impl Form {
     /// All forms.
-    pub const ALL: [Self; 3] = [Self::Elf, Self::Bios, Self::Ins];
+    pub const ALL: [Self; 4] = [Self::Elf, Self::Bios, Self::Ins, Self::Scsi];
 
     /// Whether QEMU starts it; Hercules starts the others.
     pub fn is_for_qemu(self) -> bool {
-        matches!(self, Self::Elf | Self::Bios)
+        matches!(self, Self::Elf | Self::Bios | Self::Scsi)
     }
 
     /// What the command line calls it.
@@ -46,6 +49,7 @@ impl Form {
             Self::Elf => "elf",
             Self::Bios => "bios",
             Self::Ins => "ins",
+            Self::Scsi => "scsi",
         }
     }
 
@@ -55,6 +59,18 @@ impl Form {
         match self {
             Self::Elf => vec!["-kernel".to_owned(), path.into_owned()],
             Self::Bios => vec!["-bios".to_owned(), path.into_owned()],
+            Self::Scsi => {
+                // QEMU reads a doubled comma as a comma of the name.
+                let path = path.replace(',', ",,");
+                [
+                    "-drive",
+                    &format!("file={path},if=none,id=ipl,format=raw,readonly=on"),
+                    "-device",
+                    "virtio-blk-ccw,drive=ipl,bootindex=1",
+                ]
+                .map(str::to_owned)
+                .into()
+            }
             Self::Ins => Vec::new(),
         }
     }
@@ -146,6 +162,7 @@ pub fn write(form: Form, image: &Path, carried: &Carried, directory: &Path) -> R
     let (main, more) = match form {
         Form::Elf => (elf::file(&elf, carried)?, Vec::new()),
         Form::Bios => (bios::file(&elf, carried)?, Vec::new()),
+        Form::Scsi => (scsi::file(&elf, carried)?, Vec::new()),
         Form::Ins => ins::files(&elf, carried)?,
     };
     fs::create_dir_all(directory).with_context(|| {
