@@ -21,3 +21,7 @@ mod window;
 
 core::arch::global_asm!(include_str!("../../boot/entry.s"));
 core::arch::global_asm!(include_str!("../../boot/parts.s"));
+core::arch::global_asm!(
+    include_str!("../../boot/channel.s"),
+    not_read = const io::failure::WaitState::NotRead as u32
+);

@@ -27,6 +27,8 @@ pub enum WaitState {
     Facilities = 0x103,
     /// A CPU did not start.
     CpuStart = 0x104,
+    /// An IPL from a device did not read everything: `boot/channel.s`.
+    NotRead = 0x105,
     /// A panic: this machine's own error.
     Panic = 0x201,
     /// A program interruption in the firmware itself.

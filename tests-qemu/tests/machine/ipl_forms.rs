@@ -215,6 +215,11 @@ fn a_guest_in_a_list_of_files_is_measured_in_hercules() {
 }
 
 #[test]
+fn a_guest_on_a_dasd_is_measured_in_hercules() {
+    measures_in_hercules(Form::Dasd, "a_guest_on_a_dasd_is_measured_in_hercules");
+}
+
+#[test]
 fn a_form_of_the_other_emulator_is_refused_with_a_remedy() {
     for (below, form, remedy) in [
         (Emulator::Qemu, Form::Ins, "--below hercules"),

@@ -5,6 +5,7 @@
 
 mod bios;
 mod channel;
+mod dasd;
 mod elf;
 mod flat;
 mod hercules;
@@ -30,13 +31,15 @@ pub enum Form {
     Bios,
     /// Hercules, or a partition: a list of files
     Ins,
+    /// Hercules: a DASD of fixed blocks
+    Dasd,
     /// QEMU: a disk that QEMU's own boot loader starts
     Scsi,
 }
 
 impl Form {
     /// All forms.
-    pub const ALL: [Self; 4] = [Self::Elf, Self::Bios, Self::Ins, Self::Scsi];
+    pub const ALL: [Self; 5] = [Self::Elf, Self::Bios, Self::Ins, Self::Dasd, Self::Scsi];
 
     /// Whether QEMU starts it; Hercules starts the others.
     pub fn is_for_qemu(self) -> bool {
@@ -49,6 +52,7 @@ impl Form {
             Self::Elf => "elf",
             Self::Bios => "bios",
             Self::Ins => "ins",
+            Self::Dasd => "dasd",
             Self::Scsi => "scsi",
         }
     }
@@ -71,7 +75,7 @@ impl Form {
                 .map(str::to_owned)
                 .into()
             }
-            Self::Ins => Vec::new(),
+            Self::Ins | Self::Dasd => Vec::new(),
         }
     }
 
@@ -164,6 +168,7 @@ pub fn write(form: Form, image: &Path, carried: &Carried, directory: &Path) -> R
         Form::Bios => (bios::file(&elf, carried)?, Vec::new()),
         Form::Scsi => (scsi::file(&elf, carried)?, Vec::new()),
         Form::Ins => ins::files(&elf, carried)?,
+        Form::Dasd => dasd::files(&elf, carried)?,
     };
     fs::create_dir_all(directory).with_context(|| {
         format!(
