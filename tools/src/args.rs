@@ -511,7 +511,7 @@ pub struct RunArguments {
         default_value = "qemu"
     )]
     pub emulator: Emulator,
-    /// The form of the image that is IPLed, with the guest in it: elf, bios or scsi in QEMU, ins or dasd in Hercules
+    /// The form of the image that is IPLed, with the guest in it: elf, bios or scsi in QEMU, ins, card or dasd in Hercules
     /// [default: an ELF and files beside it in QEMU, ins in Hercules]
     #[arg(long, value_enum, value_name = "FORM", hide_possible_values = true)]
     pub ipl: Option<Form>,

@@ -215,14 +215,45 @@ fn a_guest_in_a_list_of_files_is_measured_in_hercules() {
 }
 
 #[test]
+fn a_guest_on_cards_is_measured_in_hercules() {
+    measures_in_hercules(Form::Card, "a_guest_on_cards_is_measured_in_hercules");
+}
+
+#[test]
 fn a_guest_on_a_dasd_is_measured_in_hercules() {
     measures_in_hercules(Form::Dasd, "a_guest_on_a_dasd_is_measured_in_hercules");
+}
+
+/// A form that has lost its end says so in a wait state, and does not start a machine that is not whole.
+#[test]
+fn a_deck_without_its_last_cards_ends_in_a_wait_state() {
+    let test = "a_deck_without_its_last_cards_ends_in_a_wait_state";
+    if !hercules::is_there(test) {
+        return;
+    }
+    let directory = TempDir::new().unwrap();
+    let deck = written(Form::Card, directory.path());
+    let bytes = fs::read(&deck).unwrap();
+    fs::write(&deck, &bytes[..bytes.len() / 160 * 80]).unwrap();
+    let arguments = [
+        "-C".to_owned(),
+        directory.path().display().to_string(),
+        format!("HERCULES_RC={}", forms::HERCULES_SCRIPT),
+        ipl::hercules().unwrap().display().to_string(),
+        "-d".to_owned(),
+        "-f".to_owned(),
+        forms::HERCULES_CONFIGURATION.to_owned(),
+    ];
+    let env = install::in_path("env").unwrap();
+    let mut machine = Running::start(&env, &arguments).unwrap();
+    let mut heard = String::new();
+    hear(&mut machine, &["000A0000 80000105"], &mut heard);
 }
 
 #[test]
 fn a_form_of_the_other_emulator_is_refused_with_a_remedy() {
     for (below, form, remedy) in [
-        (Emulator::Qemu, Form::Ins, "--below hercules"),
+        (Emulator::Qemu, Form::Card, "--below hercules"),
         (Emulator::Hercules, Form::Scsi, "--ipl ins"),
     ] {
         let options = RunOptions {

@@ -66,8 +66,9 @@ Each form is started by one command, which `image` also prints:
   cargo measure image workload --form scsi   $QEMU -drive file=millimeter.disk,if=none,id=ipl,format=raw,readonly=on \\
                                              -device virtio-blk-ccw,drive=ipl,bootindex=1
   cargo measure image workload --form ins    HERCULES_RC=millimeter.rc hercules -f millimeter.cnf
+  cargo measure image workload --form card   the same
   cargo measure image workload --form dasd   the same
 
 A report of the same run:
   cargo measure run workload --ipl scsi
-  cargo measure run workload --below hercules --ipl dasd";
+  cargo measure run workload --below hercules --ipl card";

@@ -286,7 +286,7 @@ impl RunOptions {
                 "QEMU does not IPL the form {name}; add --below hercules, or choose --ipl elf, bios or scsi"
             ),
             (true, false) => bail!(
-                "Hercules does not IPL the form {name}; leave --below out, or choose --ipl ins or dasd"
+                "Hercules does not IPL the form {name}; leave --below out, or choose --ipl ins, card or dasd"
             ),
             _ => Ok(()),
         }

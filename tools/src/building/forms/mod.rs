@@ -4,6 +4,7 @@
 //! is staged. It is entered at the image's entry, whatever the machine does before.
 
 mod bios;
+mod card;
 mod channel;
 mod dasd;
 mod elf;
@@ -31,6 +32,8 @@ pub enum Form {
     Bios,
     /// Hercules, or a partition: a list of files
     Ins,
+    /// Hercules, or z/VM: cards for a reader
+    Card,
     /// Hercules: a DASD of fixed blocks
     Dasd,
     /// QEMU: a disk that QEMU's own boot loader starts
@@ -39,7 +42,14 @@ pub enum Form {
 
 impl Form {
     /// All forms.
-    pub const ALL: [Self; 5] = [Self::Elf, Self::Bios, Self::Ins, Self::Dasd, Self::Scsi];
+    pub const ALL: [Self; 6] = [
+        Self::Elf,
+        Self::Bios,
+        Self::Ins,
+        Self::Card,
+        Self::Dasd,
+        Self::Scsi,
+    ];
 
     /// Whether QEMU starts it; Hercules starts the others.
     pub fn is_for_qemu(self) -> bool {
@@ -52,6 +62,7 @@ impl Form {
             Self::Elf => "elf",
             Self::Bios => "bios",
             Self::Ins => "ins",
+            Self::Card => "card",
             Self::Dasd => "dasd",
             Self::Scsi => "scsi",
         }
@@ -75,7 +86,7 @@ impl Form {
                 .map(str::to_owned)
                 .into()
             }
-            Self::Ins | Self::Dasd => Vec::new(),
+            Self::Ins | Self::Card | Self::Dasd => Vec::new(),
         }
     }
 
@@ -168,6 +179,7 @@ pub fn write(form: Form, image: &Path, carried: &Carried, directory: &Path) -> R
         Form::Bios => (bios::file(&elf, carried)?, Vec::new()),
         Form::Scsi => (scsi::file(&elf, carried)?, Vec::new()),
         Form::Ins => ins::files(&elf, carried)?,
+        Form::Card => card::files(&elf, carried)?,
         Form::Dasd => dasd::files(&elf, carried)?,
     };
     fs::create_dir_all(directory).with_context(|| {
