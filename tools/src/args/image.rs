@@ -59,16 +59,18 @@ impl ImageArguments {
 /// Examples of `image`.
 pub const EXAMPLES: &str = "\
 Each form is started by one command, which `image` also prints:
-  QEMU=\"qemu-system-s390x -nodefaults -nographic -serial mon:stdio -cpu max -m 512M -icount shift=0,sleep=off\"
+  QEMU='qemu-system-s390x -nodefaults -nographic -serial mon:stdio -cpu max -m 512M'
+  QEMU=\"$QEMU -icount shift=0,sleep=off\"           counts instructions; else in real time
+  DISK=file=millimeter.disk,if=none,id=ipl,format=raw,readonly=on
 
-  cargo measure image workload --form elf    $QEMU -kernel millimeter.elf
-  cargo measure image workload --form bios   $QEMU -bios millimeter.bios
-  cargo measure image workload --form scsi   $QEMU -drive file=millimeter.disk,if=none,id=ipl,format=raw,readonly=on \\
-                                             -device virtio-blk-ccw,drive=ipl,bootindex=1
-  cargo measure image workload --form ins    HERCULES_RC=millimeter.rc hercules -f millimeter.cnf
-  cargo measure image workload --form card   the same
-  cargo measure image workload --form dasd   the same
+  cargo measure image hash --form elf     $QEMU -kernel millimeter.elf
+  cargo measure image hash --form bios    $QEMU -bios millimeter.bios
+  cargo measure image hash --form scsi    $QEMU -drive $DISK \\
+                                            -device virtio-blk-ccw,drive=ipl,bootindex=1
+  cargo measure image hash --form ins     HERCULES_RC=millimeter.rc hercules -f millimeter.cnf
+  cargo measure image hash --form card    the same
+  cargo measure image hash --form dasd    the same
 
 A report of the same run:
-  cargo measure run workload --ipl scsi
-  cargo measure run workload --below hercules --ipl card";
+  cargo measure run hash --ipl scsi
+  cargo measure run hash --below hercules --ipl card";

@@ -90,14 +90,18 @@ impl Form {
         }
     }
 
-    /// The one command that starts this file of the form.
+    /// The one command that starts this file of the form, for a shell.
     pub fn start(self, file: &Path, carried: &Carried) -> String {
         if self.is_for_qemu() {
             return format!(
                 "qemu-system-s390x -nodefaults -nographic -serial mon:stdio -cpu max -m {}M -smp {} -icount shift=0,sleep=off {}",
                 carried.storage >> 20,
                 carried.cpus,
-                self.qemu_options(file).join(" ")
+                self.qemu_options(file)
+                    .iter()
+                    .map(|word| for_shell(word))
+                    .collect::<Vec<_>>()
+                    .join(" ")
             );
         }
         let directory = match file.parent() {
@@ -106,10 +110,20 @@ impl Form {
         };
         format!(
             "cd {} && HERCULES_RC={} hercules -f {}",
-            directory.display(),
+            for_shell(&directory.to_string_lossy()),
             hercules::SCRIPT,
             hercules::CONFIGURATION
         )
+    }
+}
+
+/// A word as a shell takes it.
+fn for_shell(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/.,:=_-".contains(c);
+    if word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 
@@ -204,4 +218,23 @@ pub fn write(form: Form, image: &Path, carried: &Carried, directory: &Path) -> R
 type Files = (File, Vec<File>);
 
 #[cfg(test)]
-pub(super) mod test_image;
+mod test_image;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_takes_the_command_as_it_is_printed() {
+        let carried = Carried::nothing(64 << 20);
+        let kernel = Form::Elf.start(Path::new("it's here/m.elf"), &carried);
+        assert!(
+            kernel.ends_with(r"-kernel 'it'\''s here/m.elf'"),
+            "{kernel}"
+        );
+        let deck = Form::Card.start(Path::new("a b/m.deck"), &carried);
+        assert!(deck.starts_with("cd 'a b' && HERCULES_RC="), "{deck}");
+        let here = Form::Card.start(Path::new("m.deck"), &carried);
+        assert!(here.starts_with("cd . && "), "{here}");
+    }
+}
