@@ -1,18 +1,20 @@
 //! The names that a kernel carries within itself, for its own messages.
 //!
-//! A build with CONFIG_KALLSYMS has tables in its read-only data. For each symbol they hold a distance from the lowest
-//! one, and its type and name in one string of tokens. 256 tokens stand for the most frequent pieces of text. No header
-//! gives the places of the tables, but their contents depend on each other so closely that they can be found. The token
-//! table holds each digit at the number of its character, the token index says where each of its tokens begins, and
-//! every 256th name has a marker.
+//! A build with CONFIG_KALLSYMS has tables in its read-only data. For each symbol they hold a distance, from a base or
+//! from the distance's own place, and its type and name in one string of tokens. 256 tokens stand for the most frequent
+//! pieces of text. No header gives the places of the tables, but their contents depend on each other so closely that
+//! they can be found. The token table holds each digit at the number of its character, the token index says where each
+//! of its tokens begins, and every 256th name has a marker.
 //!
 //! | kernels | order of the tables |
 //! |---|---|
 //! | to 6.3 | distances, base, number, names, markers, (sequence,) tokens, token index |
 //! | from 6.4 | number, names, markers, tokens, token index, distances, base, sequence |
+//! | 7.2 | the same without a base: each distance is a signed one, from its own place to the symbol |
 //!
-//! All begin on a doubleword. Distances are words, the base is a doubleword, the number a word. A kernel that can be
-//! moved uses its base only after the move; before, it need not be an address.
+//! All begin on a doubleword, in 7.2 on a word. Distances are words, the base is a doubleword, the number a word. A
+//! kernel that can be moved uses its base only after the move; before, it need not be an address. Without a base the
+//! addresses are those in the file.
 
 /// The token table from the token of the character 0 on.
 const DIGITS: &[u8] = b"0\x001\x002\x003\x004\x005\x006\x007\x008\x009\0";
@@ -22,6 +24,9 @@ const TOKENS: usize = 256;
 
 /// Names for each marker.
 const MARKED: usize = 256;
+
+/// What tables begin on: a doubleword or a word.
+const ALIGNMENTS: [usize; 2] = [8, 4];
 
 /// Numbers of symbols that a kernel may have.
 const PLAUSIBLE: std::ops::RangeInclusive<usize> = 256..=1 << 21;
@@ -41,7 +46,10 @@ pub struct Name {
 pub fn read(kernel: &[u8]) -> Option<Vec<Name>> {
     let digits = kernel.windows(DIGITS.len()).enumerate();
     let mut places = digits.filter_map(|(at, bytes)| (bytes == DIGITS).then_some(at));
-    places.find_map(|at| names(kernel, &Tokens::around(kernel, at)?))
+    places.find_map(|at| {
+        let mut alignments = ALIGNMENTS.into_iter();
+        alignments.find_map(|alignment| names(kernel, &Tokens::around(kernel, at, alignment)?))
+    })
 }
 
 /// The symbols of a text like `/proc/kallsyms` or System.map (address, type and name), in the order of their addresses.
@@ -76,14 +84,15 @@ fn word(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// The token table and its index.
 struct Tokens<'a> {
+    alignment: usize,
     begin: usize,
     behind_index: usize,
     tokens: Vec<&'a [u8]>,
 }
 
 impl<'a> Tokens<'a> {
-    /// The table whose digits stand at `digits`.
-    fn around(kernel: &'a [u8], digits: usize) -> Option<Self> {
+    /// The table whose digits stand at `digits`, if tables begin on this alignment.
+    fn around(kernel: &'a [u8], digits: usize, alignment: usize) -> Option<Self> {
         let zero = usize::from(b'0');
         // The index follows the last token and holds the places of the tokens.
         let mut distances = Vec::new();
@@ -92,7 +101,7 @@ impl<'a> Tokens<'a> {
             distances.push(at - digits);
             at += kernel.get(at..)?.iter().position(|&byte| byte == 0)? + 1;
         }
-        let index_at = at.next_multiple_of(8);
+        let index_at = at.next_multiple_of(alignment);
         let behind_index = index_at + 2 * TOKENS;
         let index = kernel.get(index_at..behind_index)?;
         let (index, _) = index.as_chunks();
@@ -114,6 +123,7 @@ impl<'a> Tokens<'a> {
             token.split(|&byte| byte == 0).next()
         });
         Some(Self {
+            alignment,
             begin,
             behind_index,
             tokens: tokens.collect::<Option<_>>()?,
@@ -140,10 +150,11 @@ fn next_name(kernel: &[u8], at: usize) -> Option<(&[u8], usize)> {
 /// All names, if their number is at `number_at` and names and markers lie before the tokens.
 fn names_at<'a>(kernel: &'a [u8], number_at: usize, tokens: &Tokens<'_>) -> Option<Vec<&'a [u8]>> {
     let number = word(kernel, number_at)?;
-    if !PLAUSIBLE.contains(&number) || word(kernel, number_at + 4)? != 0 {
+    let begin = number_at + tokens.alignment;
+    let mut padding = kernel.get(number_at + 4..begin)?.iter();
+    if !PLAUSIBLE.contains(&number) || padding.any(|&byte| byte != 0) {
         return None;
     }
-    let begin = number_at + 8;
     let (mut at, mut names, mut markers) = (begin, Vec::new(), Vec::new());
     while names.len() < number {
         if names.len() % MARKED == 0 {
@@ -153,70 +164,102 @@ fn names_at<'a>(kernel: &'a [u8], number_at: usize, tokens: &Tokens<'_>) -> Opti
         names.push(name);
         at = next;
     }
-    let markers_at = at.next_multiple_of(8);
+    let markers_at = at.next_multiple_of(tokens.alignment);
     let mut marked = (markers_at..).step_by(4).zip(&markers);
     marked
         .all(|(at, marker)| word(kernel, at) == Some(*marker))
         .then_some(names)
 }
 
-/// This number of distances, if they ascend.
-fn distances(kernel: &[u8], at: usize, number: usize) -> Option<Vec<usize>> {
+/// This number of words.
+fn words(kernel: &[u8], at: usize, number: usize) -> Option<impl Iterator<Item = u32>> {
     let bytes = kernel.get(at..at + 4 * number)?;
     let (words, _) = bytes.as_chunks();
-    let words: Vec<usize> = words
-        .iter()
-        .map(|&word| u32::from_be_bytes(word) as usize)
+    Some(words.iter().map(|&word| u32::from_be_bytes(word)))
+}
+
+/// This number of addresses, if they ascend: distances from the base that is at `base_at`.
+fn from_base(kernel: &[u8], at: usize, number: usize, base_at: usize) -> Option<Vec<u64>> {
+    let distances: Vec<u32> = words(kernel, at, number)?.collect();
+    let base = u64::from_be_bytes(*kernel.get(base_at..)?.first_chunk()?);
+    let addresses = distances.iter();
+    distances.is_sorted().then(|| {
+        addresses
+            .map(|&distance| base.wrapping_add(u64::from(distance)))
+            .collect()
+    })
+}
+
+/// This number of addresses in the file, if they ascend: distances from their own places.
+fn from_places(kernel: &[u8], at: usize, number: usize) -> Option<Vec<u64>> {
+    let places = (at as u64..).step_by(4);
+    let distances = words(kernel, at, number)?;
+    let addresses: Option<Vec<u64>> = places
+        .zip(distances)
+        .map(|(place, distance)| place.checked_add_signed(i64::from(distance.cast_signed())))
         .collect();
-    words.is_sorted().then_some(words)
+    addresses.filter(|addresses| addresses.is_sorted())
 }
 
 fn names(kernel: &[u8], tokens: &Tokens<'_>) -> Option<Vec<Name>> {
-    let last = tokens.begin & !7;
-    let (number_at, names) = (0..last).rev().step_by(8).find_map(|at| {
-        let at = at & !7;
-        Some((at, names_at(kernel, at, tokens)?))
-    })?;
+    let mut places = (0..tokens.begin).step_by(tokens.alignment).rev();
+    let (number_at, names) = places.find_map(|at| Some((at, names_at(kernel, at, tokens)?)))?;
     let length = 4 * names.len();
     let before = number_at.checked_sub(8).and_then(|base_at| {
         let at = base_at.checked_sub(length.next_multiple_of(8))?;
-        Some((distances(kernel, at, names.len())?, base_at))
+        from_base(kernel, at, names.len(), base_at)
     });
-    let (distances, base_at) = before.or_else(|| {
-        let at = tokens.behind_index;
-        let base_at = (at + length).next_multiple_of(8);
-        Some((distances(kernel, at, names.len())?, base_at))
-    })?;
-    let base = u64::from_be_bytes(*kernel.get(base_at..)?.first_chunk()?);
-    let name = |(name, distance): (&[u8], usize)| {
+    let behind = tokens.behind_index;
+    let addresses = before
+        .or_else(|| {
+            let base_at = (behind + length).next_multiple_of(8);
+            from_base(kernel, behind, names.len(), base_at)
+        })
+        .or_else(|| from_places(kernel, behind, names.len()))?;
+    let name = |(name, address): (&[u8], u64)| {
         let text = name
             .iter()
             .flat_map(|&token| tokens.tokens[usize::from(token)]);
         let text: Vec<u8> = text.copied().collect();
         let (kind, name) = text.split_first()?;
         Some(Name {
-            address: base.wrapping_add(distance as u64),
+            address,
             kind: *kind,
             name: String::from_utf8_lossy(name).into_owned(),
         })
     };
-    names.into_iter().zip(distances).map(name).collect()
+    names.into_iter().zip(addresses).map(name).collect()
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
 
-    fn pad(bytes: &mut Vec<u8>) {
-        bytes.resize(bytes.len().next_multiple_of(8), 0);
+    /// A release whose tables are as others have them, too.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Tables {
+        V6_1,
+        V6_12,
+        V7_2,
     }
 
-    /// A kernel with this many routines, 16 bytes apart, with its tables in the order of 6.1 or of 6.12.
-    pub(crate) fn kernel(number: u32, is_new: bool) -> Vec<u8> {
-        let mut distances = Vec::new();
+    /// The address of the first routine in [`kernel`].
+    fn first(tables: Tables) -> u64 {
+        if tables == Tables::V7_2 { 8 } else { 0x10_0000 }
+    }
+
+    impl Tables {
+        /// Fills a table, so that the next one begins where it may.
+        fn pad(self, bytes: &mut Vec<u8>) {
+            let alignment = if self == Self::V7_2 { 4 } else { 8 };
+            bytes.resize(bytes.len().next_multiple_of(alignment), 0);
+        }
+    }
+
+    /// A kernel with this many routines, 16 bytes apart, with its tables as in this release.
+    fn kernel(number: u32, release: Tables) -> Vec<u8> {
         let (mut names, mut markers) = (Vec::new(), Vec::new());
         for symbol in 0..number {
-            distances.extend((16 * symbol).to_be_bytes());
             if symbol % 256 == 0 {
                 markers.extend((names.len() as u32).to_be_bytes());
             }
@@ -242,31 +285,48 @@ pub(crate) mod tests {
             }
             tokens.push(0);
         }
-        pad(&mut distances);
-        distances.extend(0x10_0000u64.to_be_bytes());
-        let mut number = number.to_be_bytes().to_vec();
-        for table in [&mut number, &mut names, &mut markers, &mut tokens] {
-            pad(table);
+        let mut number_word = number.to_be_bytes().to_vec();
+        for table in [&mut number_word, &mut names, &mut markers, &mut tokens] {
+            release.pad(table);
         }
-        let rest = [number, names, markers, tokens, index].concat();
+        let rest = [number_word, names, markers, tokens, index].concat();
         let mut kernel = [&[0x5A; 64][..], DIGITS, &[0xA5; 4]].concat();
-        kernel.extend(if is_new {
-            [rest, distances].concat()
-        } else {
-            [distances, rest].concat()
+        release.pad(&mut kernel);
+        if release == Tables::V7_2 {
+            // A doubleword would be too much.
+            kernel.resize(kernel.len().next_multiple_of(8) + 4, 0xA5);
+        }
+        let first = first(release);
+        let places = kernel.len() + rest.len();
+        let mut addresses = Vec::new();
+        for symbol in 0..number {
+            let distance = 16 * symbol;
+            let distance = match release {
+                Tables::V6_1 | Tables::V6_12 => distance,
+                Tables::V7_2 => (first as u32 + distance).wrapping_sub(places as u32 + 4 * symbol),
+            };
+            addresses.extend(distance.to_be_bytes());
+        }
+        release.pad(&mut addresses);
+        if release != Tables::V7_2 {
+            addresses.extend(first.to_be_bytes());
+        }
+        kernel.extend(match release {
+            Tables::V6_1 => [addresses, rest].concat(),
+            Tables::V6_12 | Tables::V7_2 => [rest, addresses].concat(),
         });
         kernel.extend([0xFF; 40]);
         kernel
     }
 
     #[test]
-    fn the_names_of_a_kernel_are_found_in_both_orders_of_its_tables() {
-        for is_new in [false, true] {
+    fn the_names_of_a_kernel_are_found_in_the_tables_of_every_release() {
+        for release in [Tables::V6_1, Tables::V6_12, Tables::V7_2] {
             for number in [256, 257, 1000] {
-                let names = read(&kernel(number, is_new)).unwrap();
+                let names = read(&kernel(number, release)).unwrap();
                 assert_eq!(names.len(), number as usize);
                 let last = &names[names.len() - 1];
-                assert_eq!(last.address, 0x10_0000 + 16 * (u64::from(number) - 1));
+                assert_eq!(last.address, first(release) + 16 * (u64::from(number) - 1));
                 assert_eq!(last.name, format!("routine_{}", number - 1));
                 assert_eq!(last.kind, b'T');
                 assert_eq!(names[3].name.len(), "routine_3".len() + 200);
@@ -276,13 +336,18 @@ pub(crate) mod tests {
 
     #[test]
     fn tables_that_do_not_fit_each_other_give_no_names() {
-        let whole = kernel(300, false);
+        let whole = kernel(300, Tables::V6_1);
         assert_eq!(read(&whole[..whole.len() - 60]), None);
         assert_eq!(read(b""), None);
         // The second distance is the longest one.
         let second = 64 + DIGITS.len() + 4 + 4;
         let mut other = whole.clone();
         other[second] = 0xFF;
+        assert_eq!(read(&other), None);
+        // The last symbol is before the file.
+        let mut other = kernel(300, Tables::V7_2);
+        let last = other.len() - 40 - 4;
+        other[last] = 0x80;
         assert_eq!(read(&other), None);
     }
 
