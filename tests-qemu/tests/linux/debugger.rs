@@ -262,3 +262,9 @@ fn linux_6_1_traces_a_process_while_perf_samples_it_and_the_operator_traces_the_
 fn linux_6_12_traces_a_process_while_perf_samples_it_and_the_operator_traces_the_kernel() {
     traces(Release::V6_12, true);
 }
+
+#[test]
+#[ignore = "long: cargo soak runs it"]
+fn the_newest_linux_traces_a_process_while_perf_samples_it_and_the_operator_traces_the_kernel() {
+    traces(Release::Newest, true);
+}

@@ -1,6 +1,7 @@
 //! The kernel finds both facilities, and its perf counts and samples with them.
 //!
-//! Every boot is compared with a boot on bare QEMU, whatever else the test asks.
+//! Every boot of a release that is complete is compared with a boot on bare QEMU, whatever else the test asks. The newest
+//! kernel is another one from time to time, and its messages are compared only where somebody looks.
 
 use std::fs;
 
@@ -11,6 +12,11 @@ use crate::{
     guest::{Answers, Guest, assert_same_console},
     messages, record, stat,
 };
+
+/// Boots, and asks the questions.
+fn asked_alone(release: Release, cpus: u32, questions: &[&str]) -> Answers {
+    Guest { release, cpus }.answers(&questions.concat())
+}
 
 /// Boots, asks the questions, and checks the kernel's messages.
 fn asked(release: Release, cpus: u32, questions: &[&str]) -> Answers {
@@ -26,14 +32,24 @@ fn script(questions: &[&str]) -> String {
     [first, &questions.concat(), last].concat()
 }
 
-fn one_cpu(release: Release) -> Answers {
+/// How a guest is asked.
+type Ask = fn(Release, u32, &[&str]) -> Answers;
+
+fn one_cpu(release: Release, ask: Ask) -> Answers {
     let record = record::questions();
-    let questions = [facilities::QUESTIONS, stat::QUESTIONS, &record];
-    let answers = asked(release, 1, &questions);
-    facilities::check(&answers);
-    stat::check(&answers);
-    record::check(&answers);
+    let answers = ask(
+        release,
+        1,
+        &[facilities::QUESTIONS, stat::QUESTIONS, &record],
+    );
+    check_one_cpu(&answers);
     answers
+}
+
+fn check_one_cpu(answers: &Answers) {
+    facilities::check(answers);
+    stat::check(answers);
+    record::check(answers);
 }
 
 fn four_cpus(release: Release) {
@@ -51,7 +67,7 @@ fn four_cpus(release: Release) {
 
 #[test]
 fn perf_of_linux_6_1_counts_exactly_and_samples_what_is_hot() {
-    let answers = one_cpu(Release::V6_1);
+    let answers = one_cpu(Release::V6_1, asked);
     // The output is only the script's; the record has the whole console.
     let output = &answers.output;
     assert!(output.starts_with("@boot\n"), "{output}");
@@ -63,7 +79,18 @@ fn perf_of_linux_6_1_counts_exactly_and_samples_what_is_hot() {
 #[test]
 #[ignore = "long: cargo soak runs it"]
 fn perf_of_linux_6_12_counts_exactly_and_samples_what_is_hot() {
-    one_cpu(Release::V6_12);
+    one_cpu(Release::V6_12, asked);
+}
+
+#[test]
+fn perf_of_the_newest_linux_counts_exactly_and_samples_what_is_hot() {
+    one_cpu(Release::Newest, asked_alone);
+}
+
+#[test]
+#[ignore = "long: cargo soak runs it"]
+fn the_newest_linux_boots_with_one_cpu_as_on_bare_qemu() {
+    asked(Release::Newest, 1, &[]);
 }
 
 #[test]
@@ -75,6 +102,12 @@ fn perf_of_linux_6_1_measures_four_cpus_that_come_and_go() {
 #[test]
 fn perf_of_linux_6_12_measures_four_cpus_that_come_and_go() {
     four_cpus(Release::V6_12);
+}
+
+#[test]
+#[ignore = "long: cargo soak runs it"]
+fn perf_of_the_newest_linux_measures_four_cpus_that_come_and_go() {
+    four_cpus(Release::Newest);
 }
 
 #[test]

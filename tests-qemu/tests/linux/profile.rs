@@ -135,3 +135,9 @@ fn the_boot_of_6_1_is_profiled_from_below_while_perf_samples() {
 fn the_boot_of_6_12_is_profiled_from_below_while_perf_samples() {
     the_boot_is_profiled_from_below_while_perf_samples("6.12");
 }
+
+#[test]
+#[ignore = "long: cargo soak runs it"]
+fn the_boot_of_the_newest_linux_is_profiled_from_below_while_perf_samples() {
+    the_boot_is_profiled_from_below_while_perf_samples("newest");
+}

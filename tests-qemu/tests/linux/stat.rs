@@ -9,8 +9,11 @@ pub const LOOP: u64 = 10_000_003;
 const LENGTH: u64 = 1_000_000;
 
 /// At most this many instructions of a `loop` are the kernel's, which starts and ends the program and handles clock
-/// interruptions meanwhile.
-const KERNEL: u64 = LOOP / 50;
+/// interruptions meanwhile. Linux 6.1 needs 2 of 100 for that, 7.2 more than 5.
+const KERNEL: u64 = LOOP / 10;
+
+/// At most this many instructions in problem state are those of the shell that starts programs.
+const SHELL: u64 = LOOP / 50;
 
 pub const QUESTIONS: &str = r"
 echo @user; perf stat -x, -e cycles:u,instructions:u loop 2>&1
@@ -68,7 +71,7 @@ pub fn check(answers: &Answers) {
         instructions
     );
     assert!(
-        (3 * LOOP..3 * LOOP + KERNEL).contains(&instructions[0]),
+        (3 * LOOP..3 * LOOP + SHELL).contains(&instructions[0]),
         "{instructions:?}"
     );
     let mut all = of_groups("instructions");
@@ -87,7 +90,7 @@ pub fn check(answers: &Answers) {
     assert!(counts.len() >= 2, "{intervals}");
     let sum: u64 = counts.iter().sum();
     assert!(
-        (15 * LOOP..15 * LOOP + KERNEL).contains(&sum),
+        (15 * LOOP..15 * LOOP + SHELL).contains(&sum),
         "{sum}: {intervals}"
     );
 }
@@ -111,7 +114,7 @@ pub fn check_all(answers: &Answers, cpus: u64) {
     }
     // Four programs, and the shell that starts them.
     assert!(
-        (4 * LOOP..4 * LOOP + 2 * KERNEL).contains(&of_user),
+        (4 * LOOP..4 * LOOP + 2 * SHELL).contains(&of_user),
         "{all}"
     );
     check_device(answers.of("hwctr"), cpus);

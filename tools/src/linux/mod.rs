@@ -54,6 +54,7 @@ use crate::{
         initramfs::{Base, GuestFile, Initrd, Work},
         kernel::Boot,
         screen::{Instructions, Screen},
+        sources::Origin,
     },
     machine::{
         guest::Guest,
@@ -83,12 +84,19 @@ pub enum Release {
     /// The one of its backports.
     #[value(name = "6.12")]
     V6_12,
+    /// The newest of the release that Debian prepares, when it is fetched.
+    #[value(name = "newest")]
+    Newest,
 }
 
 impl Release {
-    /// Whether it comes from Debian's backports.
-    pub fn is_backport(self) -> bool {
-        self == Self::V6_12
+    /// What of Debian has it.
+    pub fn origin(self) -> Origin {
+        match self {
+            Self::V6_1 => Origin::PROGRAMS,
+            Self::V6_12 => Origin::BACKPORTS,
+            Self::Newest => Origin::NEWEST,
+        }
     }
 }
 
@@ -97,6 +105,7 @@ impl fmt::Display for Release {
         f.write_str(match self {
             Self::V6_1 => "6.1",
             Self::V6_12 => "6.12",
+            Self::Newest => "newest",
         })
     }
 }

@@ -15,7 +15,12 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::{
     building::install::{self, AptGet, Work},
     computer::progress::{Progress, Step},
-    linux::{Release, cache::Cache, modules, programs, sources},
+    linux::{
+        Release,
+        cache::Cache,
+        modules, programs,
+        sources::{self, Origin},
+    },
 };
 
 /// Programs for the guest, and the packages that have them.
@@ -58,18 +63,20 @@ pub fn kernel(cache: &Cache, release: Release, progress: &Progress) -> Result<Ke
     let name = format!("kernel-{release}-with-drivers");
     let entry = cache.entry(&name, progress, |new| {
         let mut step = progress.step(&format!("getting Debian's kernel {release} for s390x"));
-        let apt = Apt::new(new, release.is_backport(), &mut step)?;
-        let package = newest(&apt.search("^linux-image-")?, release).with_context(|| {
+        let apt = Apt::new(new, release.origin(), &mut step)?;
+        let names = apt.search(&format!("^linux-({})-", PARTS.join("|")))?;
+        let version = newest(&names, release).with_context(|| {
             format!("Debian's archive has no kernel {release} for s390x; try another --release")
         })?;
-        let debs = apt.download(&package, &mut step)?;
+        let packages = parts(&names, version);
+        let debs = apt.download(&packages, &mut step)?;
         let tree = apt.unpack(&debs, &mut step)?;
-        let file = only_kernel(&tree.join("boot"))?;
+        let file = only_kernel(&tree)?;
         fs::copy(&file, new.join("vmlinuz"))
             .with_context(|| format!("cannot keep {}", file.display()))?;
         modules::collect(&tree, &new.join("modules"))?;
         apt.finish(&debs)?;
-        step.done(&format!("got {package}"));
+        step.done(&format!("got {}", packages.join(", ")));
         Ok(())
     })?;
     Ok(Kernel {
@@ -105,7 +112,7 @@ pub fn libraries(cache: &Cache, package: &str, progress: &Progress) -> Result<Pa
     );
     let entry = cache.entry(&format!("libraries-{package}"), progress, |new| {
         let mut step = progress.step(&format!("getting {package} for s390x"));
-        let apt = Apt::new(new, false, &mut step)?;
+        let apt = Apt::new(new, Origin::PROGRAMS, &mut step)?;
         let debs = apt.download_with_dependencies(&[package], &mut step)?;
         let tree = apt.unpack(&debs, &mut step)?;
         programs::collect_libraries(&tree, &new.join("tree"))?;
@@ -120,7 +127,7 @@ fn tree(cache: &Cache, wanted: &Programs, progress: &Progress) -> Result<PathBuf
     let entry = cache.entry(wanted.entry, progress, |new| {
         let names = wanted.packages.join(", ");
         let mut step = progress.step(&format!("getting {names} for s390x"));
-        let apt = Apt::new(new, false, &mut step)?;
+        let apt = Apt::new(new, Origin::PROGRAMS, &mut step)?;
         let debs = apt.download_with_dependencies(wanted.packages, &mut step)?;
         let tree = apt.unpack(&debs, &mut step)?;
         programs::collect(&tree, wanted.paths, &new.join("tree"))?;
@@ -140,7 +147,7 @@ struct Apt {
 
 impl Apt {
     /// An apt below the directory of a new entry, with fresh lists.
-    fn new(entry: &Path, backports: bool, step: &mut Step) -> Result<Self> {
+    fn new(entry: &Path, origin: Origin, step: &mut Step) -> Result<Self> {
         for program in ["apt-get", "apt-cache", "dpkg-deb"] {
             if install::in_path(program).is_none() {
                 bail!(
@@ -148,7 +155,7 @@ impl Apt {
                 );
             }
         }
-        let sources = sources::of_this_computer(backports)?;
+        let sources = sources::of_this_computer(origin)?;
         let root = entry.join("apt");
         for directory in [
             "state",
@@ -239,9 +246,10 @@ impl Apt {
         Ok(names.map(str::to_owned).collect())
     }
 
-    /// The file of one package.
-    fn download(&self, package: &str, step: &mut Step) -> Result<Vec<PathBuf>> {
-        self.get(&["download", package], package, step)?;
+    /// The files of these packages.
+    fn download(&self, packages: &[&str], step: &mut Step) -> Result<Vec<PathBuf>> {
+        let arguments = [&["download"], packages].concat();
+        self.get(&arguments, &packages.join(", "), step)?;
         self.debs()
     }
 
@@ -320,57 +328,108 @@ fn file_name(path: &Path) -> String {
         .into_owned()
 }
 
-/// The kernel in a directory `boot`.
-fn only_kernel(boot: &Path) -> Result<PathBuf> {
-    let entries = fs::read_dir(boot).into_iter().flatten().flatten();
-    let mut kernels = entries
-        .map(|entry| entry.path())
-        .filter(|path| file_name(path).starts_with("vmlinuz-"));
-    kernels
-        .next()
-        .context("the package of the kernel holds no kernel; remove the cache and try again")
+/// What a kernel's package is called before its version. Newer kernels have their image and their modules in packages of their
+/// own, on which the first one depends.
+const PARTS: [&str; 3] = ["image", "binary", "modules"];
+
+/// The kernel in the tree of its packages: in `/boot`, or beside its modules.
+fn only_kernel(tree: &Path) -> Result<PathBuf> {
+    let of = |directory: &str| {
+        let entries = fs::read_dir(tree.join(directory)).into_iter().flatten();
+        entries.flatten().map(|entry| entry.path())
+    };
+    let in_boot = of("boot").filter(|path| file_name(path).starts_with("vmlinuz-"));
+    let beside_modules = of("usr/lib/modules").map(|version| version.join("vmlinuz"));
+    let mut kernels = in_boot.chain(beside_modules.filter(|file| file.is_file()));
+    kernels.next().context(
+        "the packages of the kernel hold no kernel, neither in /boot nor in /usr/lib/modules; try another --release",
+    )
 }
 
-/// The package with the newest kernel of a release: `linux-image-RELEASE.…-s390x`, by the numbers in it.
-fn newest(names: &[String], release: Release) -> Option<String> {
-    let numbers = |name: &&String| -> Vec<u64> {
-        let digits = name.split(|c: char| !c.is_ascii_digit());
+/// The version of the newest kernel of a release, as in `linux-image-VERSION`, by the numbers in it.
+fn newest(names: &[String], release: Release) -> Option<&str> {
+    let begin = match release {
+        Release::V6_1 | Release::V6_12 => format!("{release}."),
+        Release::Newest => String::new(),
+    };
+    let numbers = |version: &&str| -> Vec<u64> {
+        let digits = version.split(|c: char| !c.is_ascii_digit());
         digits.filter_map(|number| number.parse().ok()).collect()
     };
-    let begin = format!("linux-image-{release}.");
-    let is_kernel = |name: &&String| {
-        let version = name
-            .strip_prefix(&begin)
-            .and_then(|rest| rest.strip_suffix("-s390x"));
-        version.is_some_and(|version| !version.contains("-rt"))
+    let is_kernel = |version: &&str| {
+        version.starts_with(&begin)
+            && version.starts_with(|c: char| c.is_ascii_digit())
+            && version.ends_with("-s390x")
+            && !version.contains("-rt")
     };
-    names.iter().filter(is_kernel).max_by_key(numbers).cloned()
+    let versions = names
+        .iter()
+        .filter_map(|name| name.strip_prefix("linux-image-"));
+    versions.filter(is_kernel).max_by_key(numbers)
+}
+
+/// The packages of a kernel among these.
+fn parts<'a>(names: &'a [String], version: &str) -> Vec<&'a str> {
+    let is_part = |name: &&str| {
+        PARTS
+            .iter()
+            .any(|part| **name == format!("linux-{part}-{version}"))
+    };
+    names.iter().map(String::as_str).filter(is_part).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const NAMES: [&str; 12] = [
+        "linux-image-6.1.0-9-s390x",
+        "linux-image-6.1.0-50-s390x",
+        "linux-image-6.1.0-51-s390x-dbg",
+        "linux-image-6.12.95+deb12-s390x",
+        "linux-image-6.12.9+deb12-s390x",
+        "linux-image-7.2.11+deb13-s390x",
+        "linux-image-7.2.11+deb13-s390x-dbg",
+        "linux-image-7.2.9+deb13-s390x",
+        "linux-binary-7.2.11+deb13-s390x",
+        "linux-binary-7.2.9+deb13-s390x",
+        "linux-modules-7.2.11+deb13-s390x",
+        "linux-image-s390x",
+    ];
+
     #[test]
     fn the_newest_kernel_of_a_release_is_taken() {
-        let names = [
-            "linux-image-6.1.0-9-s390x",
-            "linux-image-6.1.0-50-s390x",
-            "linux-image-6.1.0-51-s390x-dbg",
-            "linux-image-6.12.95+deb12-s390x",
-            "linux-image-6.12.9+deb12-s390x",
-            "linux-image-s390x",
-        ]
-        .map(str::to_owned);
+        let names = NAMES.map(str::to_owned);
         let newest = |release| newest(&names, release);
-        assert_eq!(
-            newest(Release::V6_1).as_deref(),
-            Some("linux-image-6.1.0-50-s390x")
-        );
-        assert_eq!(
-            newest(Release::V6_12).as_deref(),
-            Some("linux-image-6.12.95+deb12-s390x")
-        );
+        assert_eq!(newest(Release::V6_1), Some("6.1.0-50-s390x"));
+        assert_eq!(newest(Release::V6_12), Some("6.12.95+deb12-s390x"));
+        assert_eq!(newest(Release::Newest), Some("7.2.11+deb13-s390x"));
         assert_eq!(super::newest(&names[..1], Release::V6_12), None);
+        assert_eq!(super::newest(&names[11..], Release::Newest), None);
+    }
+
+    #[test]
+    fn a_kernel_in_several_packages_is_taken_whole() {
+        let names = NAMES.map(str::to_owned);
+        let version = "7.2.11+deb13-s390x";
+        let expected = ["image", "binary", "modules"].map(|part| format!("linux-{part}-{version}"));
+        assert_eq!(parts(&names, version), expected);
+        assert_eq!(
+            parts(&names, "6.1.0-50-s390x"),
+            ["linux-image-6.1.0-50-s390x"]
+        );
+    }
+
+    #[test]
+    fn a_kernel_is_found_in_boot_or_beside_its_modules() {
+        for place in ["boot/vmlinuz-6", "usr/lib/modules/7/vmlinuz"] {
+            let tree = tempfile::tempdir().unwrap();
+            let file = tree.path().join(place);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::create_dir_all(tree.path().join("usr/lib/modules/6/kernel")).unwrap();
+            assert!(only_kernel(tree.path()).is_err());
+            fs::write(&file, "").unwrap();
+            assert_eq!(only_kernel(tree.path()).unwrap(), file);
+        }
     }
 }

@@ -7,11 +7,41 @@ use std::{fs, path::Path};
 
 use anyhow::{Result, bail};
 
-/// The release of Debian that the packages come from.
+/// The release of Debian that the guest's programs come from.
 const CODENAME: &str = "bookworm";
 
 /// The part of the archive that they are in.
 const COMPONENT: &str = "main";
+
+/// The ending of a suite's name that is in an archive of its own.
+const SECURITY: &str = "-security";
+
+/// What packages come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// A release of Debian.
+    codename: &'static str,
+    /// Its suites, by the endings of their names.
+    endings: &'static [&'static str],
+}
+
+impl Origin {
+    /// That of the guest's programs.
+    pub const PROGRAMS: Self = Self {
+        codename: CODENAME,
+        endings: &["", "-updates", SECURITY],
+    };
+    /// The same with backports.
+    pub const BACKPORTS: Self = Self {
+        codename: CODENAME,
+        endings: &["", "-updates", "-backports", SECURITY],
+    };
+    /// The release that Debian prepares. Its name stays when it is complete. Until then it has no other suites.
+    pub const NEWEST: Self = Self {
+        codename: "forky",
+        endings: &[""],
+    };
+}
 
 /// Names of suites that move on with Debian's releases.
 const MOVING: [&str; 2] = ["stable", "oldstable"];
@@ -65,7 +95,7 @@ impl Stanza {
 }
 
 /// The sources of a private apt, made from those of this computer.
-pub fn of_this_computer(backports: bool) -> Result<String> {
+pub fn of_this_computer(origin: Origin) -> Result<String> {
     let system = fs::read_to_string("/etc/os-release").unwrap_or_default();
     let mut stanzas = Vec::new();
     let mut files = vec![Path::new("/etc/apt/sources.list").to_owned()];
@@ -83,10 +113,10 @@ pub fn of_this_computer(backports: bool) -> Result<String> {
         };
         stanzas.extend(parse(&fs::read_to_string(&file).unwrap_or_default()));
     }
-    choose(&system, &stanzas, backports)
+    choose(&system, &stanzas, origin)
 }
 
-fn choose(system: &str, stanzas: &[Stanza], backports: bool) -> Result<String> {
+fn choose(system: &str, stanzas: &[Stanza], origin: Origin) -> Result<String> {
     let value = |name: &str| {
         let found = system.lines().find_map(|line| line.strip_prefix(name));
         found.map(|value| value.trim_matches('"'))
@@ -112,16 +142,23 @@ fn choose(system: &str, stanzas: &[Stanza], backports: bool) -> Result<String> {
             "apt's sources name no archive of Debian {codename} with the component {COMPONENT}; look at /etc/apt/sources.list and /etc/apt/sources.list.d, or give a kernel and an initrd of your own with --kernel and --initrd"
         );
     }
-    let mut suites = format!("{CODENAME} {CODENAME}-updates");
-    if backports {
-        suites.push_str(&format!(" {CODENAME}-backports"));
-    }
+    let suites = |is_security: bool| {
+        let endings = origin.endings.iter();
+        let these = endings.filter(|ending| (**ending == SECURITY) == is_security);
+        let names: Vec<String> = these
+            .map(|ending| format!("{}{ending}", origin.codename))
+            .collect();
+        names.join(" ")
+    };
     let mut text = String::new();
     for archive in archives {
-        text.push_str(&archive.with_suites(&suites));
+        text.push_str(&archive.with_suites(&suites(false)));
     }
-    for archive in with("-security") {
-        text.push_str(&archive.with_suites(&format!("{CODENAME}-security")));
+    for archive in with(SECURITY) {
+        let suites = suites(true);
+        if !suites.is_empty() {
+            text.push_str(&archive.with_suites(&suites));
+        }
     }
     Ok(text)
 }
@@ -205,7 +242,8 @@ mod tests {
 
     #[test]
     fn the_computers_archives_serve_the_wanted_suites() {
-        let text = choose(SYSTEM, &deb822(STANZAS), true).unwrap();
+        let chosen = |origin| choose(SYSTEM, &deb822(STANZAS), origin).unwrap();
+        let text = chosen(Origin::BACKPORTS);
         let expected = "Types: deb\n\
             Suites: bookworm bookworm-updates bookworm-backports\n\
             Components: main\n\
@@ -217,11 +255,10 @@ mod tests {
             Components: main\n\
             URIs: http://security.example/debian\n\n";
         assert_eq!(text, expected);
-        assert!(
-            !choose(SYSTEM, &deb822(STANZAS), false)
-                .unwrap()
-                .contains("backports")
-        );
+        assert!(!chosen(Origin::PROGRAMS).contains("backports"));
+        let newest = chosen(Origin::NEWEST);
+        assert_eq!(newest.matches("Suites: forky\n").count(), 1, "{newest}");
+        assert_eq!(newest.matches("Suites").count(), 1, "{newest}");
     }
 
     #[test]
@@ -229,7 +266,7 @@ mod tests {
         let text = "deb [arch=amd64 signed-by=/k.gpg] http://archive.example/debian bookworm main # all\n\
                     deb-src http://archive.example/debian bookworm main\n\
                     #deb http://off.example/debian bookworm main\n";
-        let text = choose(SYSTEM, &one_line_each(text), false).unwrap();
+        let text = choose(SYSTEM, &one_line_each(text), Origin::PROGRAMS).unwrap();
         let expected = "Types: deb\n\
             Suites: bookworm bookworm-updates\n\
             Components: main\n\
@@ -248,14 +285,17 @@ mod tests {
         stanzas.extend(deb822(
             "Types: deb\nURIs: x\nSuites: bookworm-updates\nComponents: main\nEnabled: no\n",
         ));
-        let text = choose(SYSTEM, &stanzas, false).unwrap();
+        let text = choose(SYSTEM, &stanzas, Origin::PROGRAMS).unwrap();
         assert_eq!(text.matches("URIs").count(), 2, "{text}");
         assert!(!text.contains("other") && !text.contains("third"), "{text}");
     }
 
     #[test]
     fn without_an_archive_of_debian_the_error_names_the_alternative() {
-        let refusal = |system: &str| choose(system, &[], false).unwrap_err().to_string();
+        let refusal = |system: &str| {
+            let refused = choose(system, &[], Origin::PROGRAMS);
+            refused.unwrap_err().to_string()
+        };
         assert!(refusal("ID=other\n").contains("--kernel and --initrd"));
         assert!(refusal(SYSTEM).contains("/etc/apt/sources.list"));
     }
