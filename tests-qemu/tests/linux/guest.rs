@@ -105,24 +105,36 @@ impl Guest {
 
     /// Like [`Guest::answers`], with an archive of its own and more options of the command.
     pub fn answers_with(&self, script: &str, initrd: &[u8], more: &[&str]) -> Answers {
-        let directory = TempDir::new().unwrap();
-        let file = |name: &str, data: &[u8]| {
-            fs::write(directory.path().join(name), data).unwrap();
-        };
-        file("questions", format!("{script}exit 7\n").as_bytes());
-        file("initrd", initrd);
         let (release, cpus) = (self.release.to_string(), self.cpus.to_string());
-        let mut arguments = vec!["--release", &release, "--cpus", &cpus];
-        arguments.extend(["--initrd", "initrd", "--script", "questions"]);
-        arguments.extend(["--json", "report"]);
-        arguments.extend(more);
-        let finished = boot(directory.path(), &arguments);
-        assert_eq!(finished.code, Some(7), "{self:?}: {finished:?}");
-        Answers {
-            output: finished.output,
-            report: fs::read_to_string(directory.path().join("report")).unwrap(),
-            directory,
-        }
+        let kernel = ["--release", &release, "--cpus", &cpus];
+        answers(&[&kernel, more].concat(), script, initrd)
+    }
+}
+
+/// Like [`Guest::answers`], with one CPU and a kernel of one's own.
+pub fn answers_of_kernel(kernel: &Path, script: &str) -> Answers {
+    let kernel = kernel.to_str().unwrap();
+    let options = ["--kernel", kernel, "--append", NO_CIPHER_TESTS];
+    answers(&options, script, &initrd())
+}
+
+/// Boots with these options of the command, and runs this script. The guest must come to its end.
+fn answers(options: &[&str], script: &str, initrd: &[u8]) -> Answers {
+    let directory = TempDir::new().unwrap();
+    let file = |name: &str, data: &[u8]| {
+        fs::write(directory.path().join(name), data).unwrap();
+    };
+    file("questions", format!("{script}exit 7\n").as_bytes());
+    file("initrd", initrd);
+    let mut arguments = vec!["--initrd", "initrd", "--script", "questions"];
+    arguments.extend(["--json", "report"]);
+    arguments.extend(options);
+    let finished = boot(directory.path(), &arguments);
+    assert_eq!(finished.code, Some(7), "{options:?}: {finished:?}");
+    Answers {
+        output: finished.output,
+        report: fs::read_to_string(directory.path().join("report")).unwrap(),
+        directory,
     }
 }
 

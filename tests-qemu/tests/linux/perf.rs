@@ -3,13 +3,13 @@
 //! Every boot of a release that is complete is compared with a boot on bare QEMU, whatever else the test asks. The newest
 //! kernel is another one from time to time, and its messages are compared only where somebody looks.
 
-use std::fs;
+use std::{env, fs, path::Path};
 
-use measure::linux::Release;
+use measure::{computer::progress::Progress, linux::Release};
 
 use crate::{
     changes, facilities,
-    guest::{Answers, Guest, assert_same_console},
+    guest::{Answers, Guest, answers_of_kernel, assert_same_console},
     messages, record, stat,
 };
 
@@ -37,12 +37,11 @@ type Ask = fn(Release, u32, &[&str]) -> Answers;
 
 fn one_cpu(release: Release, ask: Ask) -> Answers {
     let record = record::questions();
-    let answers = ask(
-        release,
-        1,
-        &[facilities::QUESTIONS, stat::QUESTIONS, &record],
-    );
+    let by_name = stat::QUESTIONS_BY_NAME;
+    let questions = [facilities::QUESTIONS, stat::QUESTIONS, by_name, &record];
+    let answers = ask(release, 1, &questions);
     check_one_cpu(&answers);
+    stat::check_by_name(&answers);
     answers
 }
 
@@ -108,6 +107,18 @@ fn perf_of_linux_6_12_measures_four_cpus_that_come_and_go() {
 #[ignore = "long: cargo soak runs it"]
 fn perf_of_the_newest_linux_measures_four_cpus_that_come_and_go() {
     four_cpus(Release::Newest);
+}
+
+#[test]
+#[ignore = "needs a kernel: MILLIMETER_KERNEL names its image"]
+fn perf_of_a_kernel_of_ones_own_counts_exactly_and_samples_what_is_hot() {
+    let Some(kernel) = env::var_os("MILLIMETER_KERNEL") else {
+        Progress::Plain.note("no kernel of one's own: MILLIMETER_KERNEL names none");
+        return;
+    };
+    let record = record::questions();
+    let script = [facilities::QUESTIONS, stat::QUESTIONS, &record].concat();
+    check_one_cpu(&answers_of_kernel(Path::new(&kernel), &script));
 }
 
 #[test]

@@ -18,10 +18,14 @@ const SHELL: u64 = LOOP / 50;
 pub const QUESTIONS: &str = r"
 echo @user; perf stat -x, -e cycles:u,instructions:u loop 2>&1
 echo @both; perf stat -x, -e instructions,instructions:u,cycles,cycles:u loop 2>&1
-echo @named; perf stat -x, -e cpum_cf/INSTRUCTIONS/,cpum_cf/PROBLEM_STATE_INSTRUCTIONS/,instructions:k,branches loop 2>&1
 echo @table; perf stat -e cycles,instructions loop 2>&1
-echo @groups; perf stat -x, -e '{cycles:u,instructions:u},{instructions,cycles},{cpum_cf/PROBLEM_STATE_INSTRUCTIONS/,cpum_cf/INSTRUCTIONS/},{cycles,instructions}' sh -c 'loop; loop; loop' 2>&1
 echo @intervals; perf stat -x, -I 100 -e instructions:u sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do loop; done' 2>&1
+";
+
+/// Counters by their own names. Linux 5.10 refuses those of the problem-state set.
+pub const QUESTIONS_BY_NAME: &str = r"
+echo @named; perf stat -x, -e cpum_cf/INSTRUCTIONS/,cpum_cf/PROBLEM_STATE_INSTRUCTIONS/,instructions:k,branches loop 2>&1
+echo @groups; perf stat -x, -e '{cycles:u,instructions:u},{instructions,cycles},{cpum_cf/PROBLEM_STATE_INSTRUCTIONS/,cpum_cf/INSTRUCTIONS/},{cycles,instructions}' sh -c 'loop; loop; loop' 2>&1
 ";
 
 /// Counters of every CPU, with one program on each.
@@ -44,6 +48,25 @@ pub fn check(answers: &Answers) {
         assert!(LOOP < all && all < LOOP + KERNEL, "{event}: {all}");
     }
 
+    // perf finds the model's own tables, and its output for a person is right.
+    let table = answers.of("table");
+    assert!(table.contains("#    1.00  insn per cycle"), "{table}");
+
+    let intervals = answers.of("intervals");
+    let counts: Vec<u64> = intervals
+        .lines()
+        .filter_map(|line| line.split(',').nth(1)?.parse().ok())
+        .collect();
+    assert!(counts.len() >= 2, "{intervals}");
+    let sum: u64 = counts.iter().sum();
+    assert!(
+        (15 * LOOP..15 * LOOP + SHELL).contains(&sum),
+        "{sum}: {intervals}"
+    );
+}
+
+/// Counters by their names count the same.
+pub fn check_by_name(answers: &Answers) {
     let named = answers.of("named");
     assert_eq!(counted(named, "cpum_cf/PROBLEM_STATE_INSTRUCTIONS/"), LOOP);
     assert!(counted(named, "cpum_cf/INSTRUCTIONS/") > LOOP, "{named}");
@@ -52,10 +75,6 @@ pub fn check(answers: &Answers) {
         let line = format!("<not supported>,,{event},");
         assert!(named.contains(&line), "{line}:\n{named}");
     }
-
-    // perf finds the model's own tables, and its output for a person is right.
-    let table = answers.of("table");
-    assert!(table.contains("#    1.00  insn per cycle"), "{table}");
 
     // Many groups count all of the time, and count the same.
     let groups: Vec<(u64, &str)> = events(answers.of("groups")).collect();
@@ -81,18 +100,6 @@ pub fn check(answers: &Answers) {
     // The kernel reads the groups one after another when a task comes and goes.
     let (least, most) = (all.iter().min().unwrap(), all.iter().max().unwrap());
     assert!(most - least < most / 1000, "{all:?}");
-
-    let intervals = answers.of("intervals");
-    let counts: Vec<u64> = intervals
-        .lines()
-        .filter_map(|line| line.split(',').nth(1)?.parse().ok())
-        .collect();
-    assert!(counts.len() >= 2, "{intervals}");
-    let sum: u64 = counts.iter().sum();
-    assert!(
-        (15 * LOOP..15 * LOOP + SHELL).contains(&sum),
-        "{sum}: {intervals}"
-    );
 }
 
 /// What the CPUs counted while each of them had a program.
@@ -113,10 +120,7 @@ pub fn check_all(answers: &Answers, cpus: u64) {
         of_user += count("instructions:u");
     }
     // Four programs, and the shell that starts them.
-    assert!(
-        (4 * LOOP..4 * LOOP + 2 * SHELL).contains(&of_user),
-        "{all}"
-    );
+    assert!((4 * LOOP..4 * LOOP + 2 * SHELL).contains(&of_user), "{all}");
     check_device(answers.of("hwctr"), cpus);
 }
 
