@@ -29,6 +29,16 @@ fn results(output: &str) -> BTreeMap<String, String> {
     tests.collect()
 }
 
+/// Shows what does not pass, and where the two differ.
+fn show(above: &BTreeMap<String, String>, natively: &BTreeMap<String, String>) {
+    for (name, result) in above {
+        let native = natively.get(name).map_or("-", String::as_str);
+        if native != result || result != "Ok" {
+            println!("{name}: {result} above the machine, {native} on bare QEMU");
+        }
+    }
+}
+
 #[test]
 #[ignore = "long: cargo soak runs it"]
 fn perfs_own_tests_pass_above_the_machine_where_they_pass_on_bare_qemu_and_two_more() {
@@ -39,6 +49,7 @@ fn perfs_own_tests_pass_above_the_machine_where_they_pass_on_bare_qemu_and_two_m
     let above = results(&guest.answers(QUESTIONS).output);
     let natively = results(&native::output(&guest, native::STORAGE, QUESTIONS));
     assert!(natively.len() > 80, "{natively:#?}");
+    show(&above, &natively);
     let passes = |results: &BTreeMap<String, String>| -> Vec<String> {
         let these = results.iter().filter(|(_, result)| *result == "Ok");
         these.map(|(name, _)| name.clone()).collect()
