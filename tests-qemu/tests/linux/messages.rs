@@ -45,8 +45,9 @@ const DIFFERENCES: [(&str, &str); 3] = [
     ),
 ];
 
-/// Lines that contain times and sizes.
-const FIGURES: [&str; 4] = [
+/// Lines that contain times, sizes, and places that depend on where the initrd lies.
+const FIGURES: [&str; 5] = [
+    "cma: Reserved ",
     "node 0 deferred pages initialised in ",
     "audit: type=2000 audit(",
     "Memory: ",
