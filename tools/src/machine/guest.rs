@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use link::loader::{MOST_CPUS, MOST_SEGMENTS};
 use object::{
     BigEndian, Object, ObjectSection,
-    elf::{EM_S390, ET_EXEC, FileHeader64, PT_LOAD},
+    elf::{EM_S390, ET_DYN, ET_EXEC, FileHeader64, PT_LOAD},
     read::elf::{FileHeader, ProgramHeader},
 };
 
@@ -172,11 +172,11 @@ impl Guest {
                 "it is an ELF file for machine {machine}, not for s390x (22); build it for s390x"
             );
         }
-        if header.e_type(BigEndian) != ET_EXEC {
-            bail!(
-                "it is an ELF file of type {}, not an executable at fixed addresses (2); link it with -no-pie",
-                header.e_type(BigEndian)
-            );
+        // As QEMU's -kernel does, a position-independent program is loaded at the addresses in its headers. It relocates
+        // itself, if at all.
+        let kind = header.e_type(BigEndian);
+        if kind != ET_EXEC && kind != ET_DYN {
+            bail!("it is an ELF file of type {kind}, not a linked program (2 or 3); link it");
         }
         let headers = header
             .program_headers(BigEndian, data)
@@ -340,6 +340,15 @@ mod tests {
     }
 
     #[test]
+    fn a_position_independent_elf_is_loaded_at_the_addresses_in_its_headers() {
+        let mut data = elf();
+        data[17] = 3;
+        let guest = parse(&data).unwrap();
+        assert_eq!(guest, parse(&elf()).unwrap());
+        assert_eq!(guest.pieces[0].destination, 0x20_0000);
+    }
+
+    #[test]
     fn an_elf_for_another_machine_is_refused_with_the_remedy() {
         let with = |at: usize, byte: u8| {
             let mut data = elf();
@@ -348,7 +357,7 @@ mod tests {
         };
         assert!(with(19, 62).contains("machine 62, not for s390x"));
         assert!(with(5, 1).contains("big-endian"));
-        assert!(with(17, 3).contains("-no-pie"));
+        assert!(with(17, 1).contains("type 1, not a linked program"));
         assert!(with(31, 1).contains("entry"));
         assert!(with(64 + 8 + 5, 1).contains("behind the end of the file"));
     }
