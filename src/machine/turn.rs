@@ -488,6 +488,7 @@ fn rest(cpu: &mut Cpu, wait: impl FnOnce() -> Waited) -> Taken {
     let forward = epoch::follow(&mut cpu.vcpu, &cpu.machine.configuration, &mut cpu.native);
     let from = waited.from.wrapping_add(forward);
     cpu.vcpu.account.rest(from, waited.to);
+    cpu.native.rested(waited.to);
     waited.taken
 }
 
@@ -552,10 +553,12 @@ fn wait_with_input(cpu: &mut Cpu, admit: bool, open: Open) {
 /// The real CPU timer has interrupted: the condition is pending for the guest.
 ///
 /// By the architecture it stays pending in the hardware as long as the timer is negative, and no guest would ever get
-/// further; QEMU forgets it. In exact mode no timer may be set for nothing, because virtual time could jump to it.
+/// further; QEMU forgets it. In QEMU's exact mode no timer may be set for nothing, because virtual time could jump to it.
 pub fn cpu_timer_has_expired(cpu: &mut Cpu) {
     cpu.vcpu.pending.cpu_timer = true;
-    if !words(cpu).exact() {
+    if words(cpu).exact() {
+        wait::quiet_cpu_timer();
+    } else {
         instruction::spt(i64::MAX as u64);
     }
 }

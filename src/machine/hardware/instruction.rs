@@ -93,6 +93,14 @@ pub fn spt(value: u64) {
     unsafe { asm!(".insn s,0xb2080000,0({})", in(reg_addr) &raw const value, options(nostack)) };
 }
 
+/// STORE CPU TIMER.
+pub fn stpt() -> u64 {
+    let mut value = 0u64;
+    // SAFETY: stores eight bytes into a local variable.
+    unsafe { asm!(".insn s,0xb2090000,0({})", in(reg_addr) &raw mut value, options(nostack)) };
+    value
+}
+
 /// STORE CPU ADDRESS.
 pub fn stap() -> u16 {
     let mut value = 0u16;

@@ -254,6 +254,15 @@ fn ended(class: u64) -> Waited {
 pub fn stop_cpu_timer() {
     instruction::spt(0);
     while !matches!(for_external().taken, Taken::External(external::CPU_TIMER)) {}
+    quiet_cpu_timer();
+}
+
+/// Sets the real CPU timer far ahead if it has interrupted and is still negative: its condition then stays pending, as the
+/// architecture says, and would interrupt for ever. QEMU forgets it, and shows a positive value.
+pub fn quiet_cpu_timer() {
+    if instruction::stpt() >> 63 != 0 {
+        instruction::spt(i64::MAX as u64);
+    }
 }
 
 /// Absorbs a pending service signal, if there is one, and nothing else. Returns whether it said that events wait to be
