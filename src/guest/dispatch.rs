@@ -641,10 +641,14 @@ fn note_futile_trap(cpu: &mut Vcpu) {
 #[cold]
 fn reflect<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     let code = cpu.interruption.code();
-    let mut charged = configuration.charges.of(code);
     let problem = cpu.psw.problem_state();
     // Compare and trap completes: data-exception code FF.
     let trapped = code == Exception::Data.code() && cpu.interruption.parameter == 0xFF;
+    let mut charged = if trapped {
+        configuration.charges.compare_and_trap.into()
+    } else {
+        configuration.charges.of(code)
+    };
     let completed = ending(code) == Ending::CompletionOrTermination || trapped;
     let mut should = i64::from(completed);
     if access::is_execute_behind(cpu, configuration, hardware) {

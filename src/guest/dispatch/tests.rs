@@ -339,3 +339,36 @@ fn an_external_new_psw_that_is_enabled_for_a_pending_condition_ends_in_the_check
         assert!(bench.cpu.looping.is_endless() && bench.cpu.looping.is_to_be_reported());
     }
 }
+
+#[test]
+fn a_compare_and_trap_counts_one_whatever_the_clock_charges_for_other_data_exceptions() {
+    // CRT 4,4, and CVB of data that are no digits.
+    for (text, data_exception_code, counted) in [
+        (&[0xB9, 0x72, 0x80, 0x44], 0xFF, 1),
+        (&[0x4F, 0x30, 0x10, 0x00], 0x00, 0),
+    ] {
+        for (of_trap, of_data) in [(1, 1), (1, 0), (0, 1)] {
+            let mut bench = Bench::new();
+            bench.configuration.charges.compare_and_trap = of_trap;
+            let data = Exception::Data.code();
+            bench.configuration.charges.set(data, of_data);
+            bench.set(HERE, text);
+            bench.cpu.psw = Psw {
+                mask: ADDRESSING_64,
+                address: HERE + 4,
+            };
+            bench.cpu.interruption.cause = 4 << 16 | u32::from(data);
+            bench.cpu.interruption.parameter = data_exception_code;
+            // What the clock has charged is in the account already.
+            let charged = if counted == 1 { of_trap } else { of_data };
+            bench.cpu.account.cycles = [10 + u64::from(charged), 0];
+            let Bench {
+                cpu,
+                configuration,
+                hardware,
+            } = &mut bench;
+            assert_eq!(program(cpu, configuration, hardware), Next::Run);
+            assert_eq!(cpu.account.total(), 10 + counted, "{of_trap} {of_data}");
+        }
+    }
+}

@@ -50,6 +50,9 @@ pub struct Charges {
     pub nullified: u8,
     /// The charge for a supervisor call: it completes, so it should be 1.
     pub supervisor_call: u8,
+    /// The charge for a COMPARE AND TRAP, which completes, although its data exception may be charged otherwise when it is
+    /// that of another instruction.
+    pub compare_and_trap: u8,
     /// What an EXECUTE adds when its target traps.
     pub execute: u8,
     /// The charge for an EXECUTE whose target cannot be fetched.
@@ -66,6 +69,7 @@ impl Default for Charges {
             program: [0; 64],
             nullified: 0,
             supervisor_call: 0,
+            compare_and_trap: 0,
             execute: 0,
             target_fetch: 0,
             target_operand: 0,

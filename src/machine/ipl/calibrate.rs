@@ -128,6 +128,13 @@ pub fn charges(native: &mut Native, storage: Piece, mode: Mode) -> Charges {
             charges.set(code, charged);
         }
     }
+    // COMPARE AND TRAP of a register and itself.
+    let (code, charged) = measure(native, &[0xB9, 0x72, 0x80, 0x44], 0);
+    charges.compare_and_trap = if code == ProgramInterruption::Data.code() {
+        charged
+    } else {
+        charges.of(ProgramInterruption::Data.code()) as u8
+    };
     // A monitor event, of class 0.
     native.load_control(8, CR8_MONITOR);
     let (code, charged) = measure(native, &[0xAF, 0, 0, 0], 0);
