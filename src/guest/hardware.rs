@@ -132,6 +132,11 @@ pub trait Hardware {
 
     /// STORE CLOCK FAST.
     fn clock(&self) -> u64;
+    /// The guest's clock: the same, unless that stands still for the guest while the machine works.
+    #[inline(always)]
+    fn guest_clock(&self) -> u64 {
+        self.clock()
+    }
     /// STORE CLOCK EXTENDED.
     fn clock_extended(&self) -> [u8; 16];
     /// SET CLOCK, for the machine and the guest alike: returns by how many units it is set forward (backward, if the

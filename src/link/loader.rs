@@ -112,6 +112,8 @@ pub mod flags {
     pub const STRICT: u32 = 0x800;
     /// In supervisor state the guest's stack frames have the packed layout, as those of a Linux kernel.
     pub const PACKED_STACKS: u32 = 0x1000;
+    /// In exact mode the guest's clock stands still while the machine works.
+    pub const STILL_CLOCK: u32 = 0x2000;
     /// All assigned bits.
     pub const ALL: u32 = FRAMES
         | START
@@ -125,7 +127,8 @@ pub mod flags {
         | COUNT_TRAPS
         | EVENTS_OF_S370
         | STRICT
-        | PACKED_STACKS;
+        | PACKED_STACKS
+        | STILL_CLOCK;
 }
 
 /// Authorization and activation bits of the counter sets, as SA23-2260 numbers them.

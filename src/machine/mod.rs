@@ -15,6 +15,7 @@ mod run;
 mod shared;
 mod stacks;
 mod state;
+mod still;
 mod trap;
 mod turn;
 mod window;

@@ -35,8 +35,36 @@ pub struct Native {
     number: u16,
     /// What it shares with the other CPUs; nothing at IPL.
     shared: Option<&'static Shared>,
+    /// The clock of a guest whose clock stands still.
+    pub still: Still,
     /// Log lines about instructions that are not performed: their number is limited, because a guest may try for ever.
     pub refusals: u32,
+}
+
+/// A guest's clock that stands still while the machine works.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Still {
+    /// What it shows, or zero if it does not stand still.
+    pub clock: u64,
+    /// What it shows when the instruction that trapped has completed.
+    pub completed: u64,
+    /// By how much the guest has set it forward since then. The way out does that.
+    pub forward: u64,
+    /// The guest's cycles when the machine last left to it, unless the CPU has rested since then.
+    pub total: Option<u64>,
+}
+
+/// A span of the clock in whole steps of 125 nanoseconds, if it is one but for rounding. A guest that sets its clock by
+/// whole steps, as a machine does, keeps the phase of the clock.
+const fn whole_steps(span: u64) -> u64 {
+    const STEP: u64 = 512;
+    const ROUNDED_OFF: u64 = 2;
+    let nearest = span.wrapping_add(STEP / 2) & !(STEP - 1);
+    if nearest.wrapping_sub(span).wrapping_add(ROUNDED_OFF) <= 2 * ROUNDED_OFF {
+        nearest
+    } else {
+        span
+    }
 }
 
 /// The most lines about instructions that are not performed; further ones are only counted.
@@ -52,6 +80,12 @@ impl Native {
             comparator: u64::MAX,
             number,
             shared,
+            still: Still {
+                clock: 0,
+                completed: 0,
+                forward: 0,
+                total: None,
+            },
             refusals: 0,
         }
     }
@@ -60,6 +94,32 @@ impl Native {
     pub fn extend_cpu_timer(&mut self, passed: u64) {
         let rest = self.cpu_timer();
         self.set_cpu_timer(rest.wrapping_add(passed));
+    }
+
+    /// The way out to the guest sets the clock comparator to this.
+    pub const fn note_comparator(&mut self, value: u64) {
+        self.comparator = value;
+    }
+
+    /// Sets the clock as the guest has set it, if the CPU rests before the way out does it.
+    pub fn settle_clock(&mut self) {
+        if self.still.forward != 0 {
+            let now = instruction::stckf().wrapping_add(self.still.forward);
+            let _ = instruction::sck(now);
+            self.still.forward = 0;
+        }
+    }
+
+    /// The CPU has rested until the clock showed this.
+    pub const fn rested(&mut self, until: u64) {
+        if self.still.clock != 0 {
+            self.still = Still {
+                clock: until,
+                completed: until,
+                forward: 0,
+                total: None,
+            };
+        }
     }
 
     /// The clock comparator as the way out to the guest set it last.
@@ -289,11 +349,24 @@ impl Hardware for Native {
         instruction::stckf()
     }
 
+    #[inline(always)]
+    fn guest_clock(&self) -> u64 {
+        match self.still.clock {
+            0 => instruction::stckf(),
+            clock => clock,
+        }
+    }
+
     fn clock_extended(&self) -> [u8; 16] {
         instruction::stcke()
     }
 
     fn set_clock(&mut self, value: u64) -> Result<u64, ConditionCode> {
+        if self.still.clock != 0 {
+            let forward = whole_steps(value.wrapping_sub(self.still.completed));
+            self.still.forward = self.still.forward.wrapping_add(forward);
+            return Ok(forward);
+        }
         let (code, before, after) = instruction::sck(value);
         // It is read as long before it is set as after it.
         let passed = after.wrapping_sub(value).wrapping_mul(2);
@@ -305,6 +378,10 @@ impl Hardware for Native {
 
     fn clock_was_set(&mut self, forward: u64) {
         self.timer_zero = self.timer_zero.wrapping_add(forward);
+        if self.still.clock != 0 {
+            self.still.clock = self.still.clock.wrapping_add(forward);
+            self.still.completed = self.still.completed.wrapping_add(forward);
+        }
     }
 
     fn set_clock_programmable_field(&mut self, value: u32) {
@@ -313,13 +390,18 @@ impl Hardware for Native {
 
     #[inline(always)]
     fn cpu_timer(&self) -> u64 {
-        self.timer_zero.wrapping_sub(instruction::stckf())
+        self.timer_zero.wrapping_sub(self.guest_clock())
     }
 
     fn set_cpu_timer(&mut self, value: u64) {
-        self.timer_zero = instruction::stckf().wrapping_add(value);
+        self.timer_zero = self.guest_clock().wrapping_add(value);
+        // The way out gives back what the guest does not see.
+        let hidden = match self.still.clock {
+            0 => 0,
+            clock => instruction::stckf().saturating_sub(clock),
+        };
         instruction::spt(if value >> 63 == 0 {
-            value
+            value.saturating_sub(hidden)
         } else {
             i64::MAX as u64
         });

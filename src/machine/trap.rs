@@ -25,8 +25,9 @@ use crate::link::remains;
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::{self, Area, Lowcore, WindowArea};
 use crate::machine::hardware::wait;
+use crate::machine::native::Still;
 use crate::machine::state::machine::Cpu;
-use crate::machine::{his, operator, stacks, turn};
+use crate::machine::{his, operator, stacks, still, turn};
 use core::arch::global_asm;
 use core::mem::offset_of;
 
@@ -162,6 +163,36 @@ global_asm!(
     "7: lmg %r0,%r14,0(%r15)",
     "lg %r15,{register_15}(%r0)",
     "lpswe {exit_psw}(%r0)",
+    // The same for a guest whose clock stands still meanwhile: see [`super::still`].
+    ".macro leave_still",
+    "lg %r15,{cpu}(%r0)",
+    ".insn s,0xb27c0000,{window_began}(%r0)",
+    "find_timer",
+    "lgr %r2,%r15",
+    "lg %r15,{stack}(%r0)",
+    "brasl %r14,still_exit",
+    "set_back",
+    "leave",
+    ".endm",
+    ".macro entry_still name, old, routine",
+    ".globl \\name",
+    "\\name:",
+    "stg %r15,{register_15}(%r0)",
+    "save_registers \\old",
+    "brasl %r14,\\routine",
+    "leave_still",
+    ".endm",
+    ".globl trap_program_still",
+    "trap_program_still:",
+    "stg %r15,{register_15}(%r0)",
+    "tm {program_state}(%r0),0x01",
+    "jz 8f",
+    "save_registers {program_old}",
+    "brasl %r14,program_interruption_still",
+    "leave_still",
+    "entry_still trap_supervisor_call_still, {supervisor_call_old}, supervisor_call_interruption_still",
+    "entry_still trap_external_still, {external_old}, external_interruption_still",
+    "entry_still trap_io_still, {io_old}, io_interruption_still",
     // The same in a window with traces.
     ".globl trap_program_in_traced_window",
     "trap_program_in_traced_window:",
@@ -278,6 +309,10 @@ unsafe extern "C" {
     fn trap_supervisor_call_counted();
     fn trap_external_counted();
     fn trap_io_counted();
+    fn trap_program_still();
+    fn trap_supervisor_call_still();
+    fn trap_external_still();
+    fn trap_io_still();
     fn trap_program_in_window();
     fn trap_program_in_traced_window();
     fn trap_supervisor_call_in_window();
@@ -328,6 +363,39 @@ pub fn admit_window(area: Area, has_traces: bool) {
     };
     area.set_new_psw(Class::Program, program);
     area.set_new_psw(Class::InputOutput, trap_io_in_window);
+}
+
+/// From now on the clock of the guest of the CPU with this prefix area stands still while a trap is handled.
+pub fn admit_still(area: Area) {
+    area.prepare_window();
+    area.set_new_psw(Class::External, trap_external_still);
+    area.set_new_psw(Class::SupervisorCall, trap_supervisor_call_still);
+    area.set_new_psw(Class::Program, trap_program_still);
+    area.set_new_psw(Class::InputOutput, trap_io_still);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn program_interruption_still(cpu: &mut Cpu) {
+    still::entered(cpu, Class::Program);
+    program_interruption(cpu);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn supervisor_call_interruption_still(cpu: &mut Cpu) {
+    still::entered(cpu, Class::SupervisorCall);
+    supervisor_call_interruption(cpu);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn external_interruption_still(cpu: &mut Cpu) {
+    still::entered(cpu, Class::External);
+    external_interruption(cpu);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn io_interruption_still(cpu: &mut Cpu) {
+    still::entered(cpu, Class::InputOutput);
+    io_interruption(cpu);
 }
 
 /// The traps of this CPU are again as in a run without a window.
@@ -565,6 +633,7 @@ pub extern "C" fn io_interruption(cpu: &mut Cpu) {
 
 #[unsafe(no_mangle)]
 extern "C" fn restart_interruption(cpu: &mut Cpu) {
+    cpu.native.still = Still::default();
     let configuration = &cpu.machine.configuration;
     dispatch::enter(
         &mut cpu.vcpu,
@@ -578,6 +647,7 @@ extern "C" fn restart_interruption(cpu: &mut Cpu) {
 
 #[unsafe(no_mangle)]
 extern "C" fn machine_check_interruption(cpu: &mut Cpu) {
+    cpu.native.still = Still::default();
     let configuration = &cpu.machine.configuration;
     dispatch::enter(
         &mut cpu.vcpu,

@@ -482,6 +482,7 @@ fn park(cpu: &Cpu) {
 
 /// Waits, and accounts the wait as idle time; all other time on this path is the machine's own.
 fn rest(cpu: &mut Cpu, wait: impl FnOnce() -> Waited) -> Taken {
+    cpu.native.settle_clock();
     cpu.vcpu.account.rested = instruction::stckf();
     let waited = wait();
     // Another CPU may have set the clock meanwhile.

@@ -53,7 +53,7 @@ fn mailbox<'a>(cpu: &Vcpu, configuration: &'a Configuration) -> &'a Mailbox {
 /// timer is negative.
 #[inline]
 pub fn refresh<H: Hardware>(cpu: &mut Vcpu, hardware: &H) {
-    cpu.pending.clock_comparator = hardware.clock() > cpu.clock_comparator;
+    cpu.pending.clock_comparator = hardware.guest_clock() > cpu.clock_comparator;
     cpu.pending.cpu_timer = hardware.cpu_timer() >> 63 != 0;
 }
 

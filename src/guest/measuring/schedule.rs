@@ -294,7 +294,7 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     // A comparator that the clock has passed is a pending condition and does not interrupt again.
     let guest = if cpu.pending.clock_comparator {
         NEVER
-    } else if now > cpu.clock_comparator {
+    } else if now > cpu.clock_comparator && has_passed_for_guest(cpu, hardware) {
         cpu.pending.clock_comparator = true;
         cpu.pending_work |= PendingWork::ATTENTION;
         NEVER
@@ -305,11 +305,36 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     hardware.set_clock_comparator(ahead.min(guest));
 }
 
+/// Whether the clock of the guest has passed its comparator, too.
+#[cold]
+#[inline(never)]
+fn has_passed_for_guest<H: Hardware>(cpu: &Vcpu, hardware: &H) -> bool {
+    hardware.guest_clock() > cpu.clock_comparator
+}
+
+/// What the real clock comparator is to be if the machine leaves to the guest when the clock shows `left`, and the guest is
+/// the next to see it: for a machine that sets the clock back on its way out.
+#[must_use]
+pub fn comparator(cpu: &Vcpu, configuration: &Configuration, left: u64) -> u64 {
+    let due_at = cpu.sampling.next_sample().min(cpu.sampling.turn);
+    let rest = due_at.saturating_sub(cpu.account.total());
+    let ahead = if rest > FARTHEST {
+        NEVER
+    } else {
+        left + cpu.account.units(rest + configuration.charges.exit) + ROUNDED_OFF
+    };
+    if cpu.pending.clock_comparator {
+        ahead
+    } else {
+        ahead.min(cpu.clock_comparator)
+    }
+}
+
 /// Tests whether the clock has passed the guest's clock comparator, and updates the pending condition,
 /// which is a level.
 #[inline]
 pub fn test_clock_comparator<H: Hardware>(cpu: &mut Vcpu, hardware: &H) {
-    let passed = hardware.clock() > cpu.clock_comparator;
+    let passed = hardware.guest_clock() > cpu.clock_comparator;
     if passed != cpu.pending.clock_comparator {
         cpu.pending.clock_comparator = passed;
         cpu.pending_work |= PendingWork::CLOCK | PendingWork::ATTENTION;

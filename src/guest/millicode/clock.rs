@@ -17,7 +17,7 @@ use insn::Operand;
 /// Computes the two pending conditions again, after something that they depend on was set.
 fn recompute<H: Hardware>(run: &mut Execution<'_, H>) {
     let pending = &mut run.cpu.pending;
-    pending.clock_comparator = run.hardware.clock() > run.cpu.clock_comparator;
+    pending.clock_comparator = run.hardware.guest_clock() > run.cpu.clock_comparator;
     pending.cpu_timer = (run.hardware.cpu_timer() as i64) < 0;
     run.cpu.pending_work |= PendingWork::CLOCK | PendingWork::ATTENTION;
 }

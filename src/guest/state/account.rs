@@ -119,6 +119,8 @@ pub struct Account {
     pub entered: u64,
     /// By how much the clock had been set forward in all when these stamps were taken.
     pub epoch: u64,
+    /// Ticks of the firmware's own time by which it has set the clock back.
+    pub hidden: u64,
 }
 
 impl Account {
@@ -141,6 +143,7 @@ impl Account {
             rested: 0,
             entered: 0,
             epoch: 0,
+            hidden: 0,
         }
     }
 
@@ -209,7 +212,7 @@ impl Account {
     /// The firmware begins to work for the guest on this CPU.
     pub fn start(&mut self, now: u64) {
         (self.started, self.entered, self.rested) = (now, now, now);
-        self.idle = 0;
+        (self.idle, self.hidden) = (0, 0);
     }
 
     /// Adds an idle time between two clock values: the CPU waited, was stopped or had no turn.
@@ -237,6 +240,7 @@ impl Account {
         }
         self.ticks(self.started, self.entered)
             .max(self.ticks(self.started, self.rested))
+            .saturating_add(self.hidden)
             .saturating_sub(self.total() + self.idle)
     }
 
@@ -326,6 +330,20 @@ mod tests {
         account.rest(at(1_000_200), at(2_000_200));
         account.rest(at(2_000_230), at(3_000_230));
         assert_eq!(account.firmware(), 50 + 50 + 30);
+    }
+
+    #[test]
+    fn what_the_clock_was_set_back_by_is_time_of_the_firmware() {
+        let mut account = Account::new(Mode::Exact { shift: 0 }, 1000);
+        account.start(0);
+        account.entered = units(100);
+        account.enter(&Charges::default(), Class::Program, false);
+        // The firmware takes 300 instructions, and sets the clock back by them.
+        account.hidden += 300;
+        account.left = units(100);
+        account.entered = units(150);
+        account.enter(&Charges::default(), Class::Program, false);
+        assert_eq!((account.total(), account.firmware()), (150, 300));
     }
 
     #[test]

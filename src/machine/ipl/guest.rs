@@ -301,6 +301,15 @@ pub(super) fn start(
             window::begin(area, unsafe { &mut *cell.get() }, &block.window, traces);
         }
     }
+    if block.has(flags::STILL_CLOCK) && exact {
+        for (number, area) in areas.iter().enumerate() {
+            trap::admit_still(if number == 0 {
+                Area::OWN
+            } else {
+                Area::at(area.prefix)
+            });
+        }
+    }
     heap::seal();
     for (number, area) in (0..).zip(areas).skip(1) {
         start_cpu(number, area.prefix);

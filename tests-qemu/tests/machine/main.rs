@@ -30,6 +30,7 @@ mod released;
 mod repeatable;
 mod reproducible;
 mod stacks;
+mod still_clock;
 mod tracing;
 mod translations;
 mod virtio;

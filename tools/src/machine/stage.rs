@@ -82,6 +82,11 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
         } else {
             0
         }
+        | if options.still_clock {
+            flags::STILL_CLOCK
+        } else {
+            0
+        }
         | if options.count_traps {
             flags::COUNT_TRAPS
         } else {

@@ -128,6 +128,8 @@ pub struct RunOptions {
     pub asked: Option<Asked>,
     /// The run that this one repeats, and the window in it.
     pub again: Option<Again>,
+    /// Whether the guest's clock stands still while the machine works, in exact mode.
+    pub still_clock: bool,
 }
 
 /// The program-event recording of a run.
@@ -191,6 +193,7 @@ impl RunOptions {
             judgement: Judgement::default(),
             asked: None,
             again: None,
+            still_clock: false,
         }
     }
 

@@ -108,3 +108,24 @@ fn samples_of_a_limited_configuration_are_limited() {
     assert_eq!(wait(&mut bench, INTERVAL), 1);
     assert_eq!(bench.doubleword(BLOCK), 0x0001_0000_5000_0000);
 }
+
+#[test]
+fn the_comparator_of_a_clock_that_is_set_back_is_that_of_the_sample_or_of_the_guest_whichever_is_first()
+ {
+    let mut bench = waiting(false);
+    bench.configuration.charges.exit = 3;
+    renew(&mut bench.cpu);
+    let left = units(1 << 40);
+    let sample = left + units(INTERVAL + 3) + ROUNDED_OFF;
+    bench.cpu.clock_comparator = NEVER;
+    let comparator = |bench: &Bench| comparator(&bench.cpu, &bench.configuration, left);
+    assert_eq!(comparator(&bench), sample);
+    bench.cpu.clock_comparator = sample - 1;
+    assert_eq!(comparator(&bench), sample - 1);
+    // The condition is pending already.
+    bench.cpu.pending.clock_comparator = true;
+    assert_eq!(comparator(&bench), sample);
+    bench.cpu.sampling.own = NEVER;
+    bench.cpu.sampling.turn = NEVER;
+    assert_eq!(comparator(&bench), NEVER);
+}
