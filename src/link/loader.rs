@@ -36,6 +36,10 @@ pub const BLOCK_LENGTH: u32 = 4096;
 /// Lowest absolute address at which the host stages segments.
 pub const LOWEST_STAGE: u64 = 0x100_0000;
 
+/// The program parameter of the machine, by which a level below it knows samples of the machine and its guest:
+/// "MILLIMTR".
+pub const PROGRAM_PARAMETER: u64 = u64::from_be_bytes(*b"MILLIMTR");
+
 /// The first eight bytes: "MMLOADR1".
 pub const MAGIC: u64 = u64::from_be_bytes(*b"MMLOADR1");
 
@@ -114,6 +118,8 @@ pub mod flags {
     pub const PACKED_STACKS: u32 = 0x1000;
     /// In exact mode the guest's clock stands still while the machine works.
     pub const STILL_CLOCK: u32 = 0x2000;
+    /// The machine records no program events, and does not try whether the machine below does.
+    pub const WITHOUT_EVENTS: u32 = 0x4000;
     /// All assigned bits.
     pub const ALL: u32 = FRAMES
         | START
@@ -128,7 +134,8 @@ pub mod flags {
         | EVENTS_OF_S370
         | STRICT
         | PACKED_STACKS
-        | STILL_CLOCK;
+        | STILL_CLOCK
+        | WITHOUT_EVENTS;
 }
 
 /// Authorization and activation bits of the counter sets, as SA23-2260 numbers them.

@@ -515,6 +515,19 @@ pub struct RunArguments {
     /// [default: an ELF and files beside it in QEMU, ins in Hercules]
     #[arg(long, value_enum, value_name = "FORM", hide_possible_values = true)]
     pub ipl: Option<Form>,
+    /// Run the guest above a machine that is itself a guest of the machine, or above DEPTH such machines, one above the
+    /// other (1 without a number, 3 at most). Each machine measures the one above it
+    #[arg(
+        long,
+        value_name = "DEPTH",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = 0,
+        default_missing_value = "1",
+        hide_default_value = true,
+        value_parser = clap::value_parser!(u32).range(0..=3)
+    )]
+    pub nested: u32,
     /// What is below the machine.
     #[command(flatten)]
     pub below: BelowArguments,
@@ -639,6 +652,7 @@ impl RunArguments {
             strict: self.below.strict,
             events: self.below.events(),
             counters: self.counters,
+            nested: self.nested,
             exact_caches: self.exact_caches,
             operator: [
                 self.operator.clone(),
@@ -684,6 +698,15 @@ mod tests {
         assert_eq!((&options.guest[..], options.cpus), (DEFAULT_GUEST, None));
         assert_eq!(options.sampling, Sampling::Every(1_000_000));
         assert_eq!(run("--cpus 2").unwrap().cpus, Some(2));
+    }
+
+    #[test]
+    fn machines_above_the_machine_are_counted_and_the_next_word_is_the_guest() {
+        let nested = |line: &str| run(line).map(|options| (options.nested, options.guest));
+        assert_eq!(nested("run --nested hash"), Ok((1, "hash".to_owned())));
+        assert_eq!(nested("run hash --nested=3"), Ok((3, "hash".to_owned())));
+        assert_eq!(nested("run hash"), Ok((0, "hash".to_owned())));
+        assert!(nested("run hash --nested=4").is_err());
     }
 
     #[test]

@@ -518,8 +518,14 @@ fn follow_events(arguments: &TraceArguments, progress: &Progress) -> Result<u8> 
 }
 
 fn finish(outcome: &RunOutcome, json: Option<&Path>, progress: &Progress) -> Result<u8> {
-    say(&table::text(&outcome.report))?;
-    conclude(outcome, json, progress)
+    let mut levels = vec![outcome];
+    while let Some(above) = levels.last().and_then(|level| level.above.as_deref()) {
+        levels.push(above);
+    }
+    for level in levels.iter().rev() {
+        say(&table::text(&level.report))?;
+    }
+    conclude(outcome.of_guest(), json, progress)
 }
 
 fn conclude(outcome: &RunOutcome, json: Option<&Path>, progress: &Progress) -> Result<u8> {

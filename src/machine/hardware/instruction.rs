@@ -101,6 +101,12 @@ pub fn stpt() -> u64 {
     value
 }
 
+/// LOAD PROGRAM PARAMETER.
+pub fn lpp(value: u64) {
+    // SAFETY: fetches eight bytes of a local variable; only samples by the level below show them.
+    unsafe { asm!(".insn s,0xb2800000,0({})", in(reg_addr) &raw const value, options(nostack)) };
+}
+
 /// STORE CPU ADDRESS.
 pub fn stap() -> u16 {
     let mut value = 0u16;

@@ -19,7 +19,7 @@ use crate::guest::state::channels::Channels;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::device::Device;
 use crate::guest::state::page_frames::PageFrames;
-use crate::guest::state::recording::{Step, Support};
+use crate::guest::state::recording::{NULLIFY, Step, Support};
 use crate::guest::state::schedule::AfterSample;
 use crate::guest::state::shadow::SharedShadow;
 use crate::guest::state::software::SoftwareCounters;
@@ -114,6 +114,9 @@ pub(super) fn start(
             ),
         );
     }
+    if facilities.has(facility::LOAD_PROGRAM_PARAMETER) {
+        instruction::lpp(loader::PROGRAM_PARAMETER);
+    }
     let shift = (block.icount_shift.get() != loader::NO_ICOUNT).then(|| block.icount_shift.get());
     let shift = if block.has(flags::REAL_TIME) {
         None
@@ -125,7 +128,11 @@ pub(super) fn start(
     };
     let mode = calibrate::find_mode(&mut native, sequences, shift);
     let mut charges = calibrate::charges(&mut native, sequences, mode);
-    let (mut step, masks) = calibrate::find_step(&mut native, sequences, &mut charges, mode);
+    let (mut step, masks) = if block.has(flags::WITHOUT_EVENTS) {
+        (Step::OutOfDate, NULLIFY)
+    } else {
+        calibrate::find_step(&mut native, sequences, &mut charges, mode)
+    };
     let execution_protection = facilities.has(facility::INSTRUCTION_EXECUTION_PROTECTION);
     if !execution_protection {
         // Pages whose instructions are recorded are protected from execution.

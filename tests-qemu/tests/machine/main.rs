@@ -20,6 +20,7 @@ mod loops;
 mod machine_counters;
 mod models;
 mod monitor;
+mod nested;
 mod page;
 mod panics;
 mod profilers;

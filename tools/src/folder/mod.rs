@@ -13,6 +13,8 @@ use link::loader::MOST_CPUS;
 pub mod append;
 pub mod record;
 
+/// What the guest, which is a machine, has measured of its own guest: a folder in the form of a run.
+pub const ABOVE: &str = "above";
 /// Text before the link was open.
 pub const BOOT: &str = "boot.txt";
 /// What the guest wrote on its console.

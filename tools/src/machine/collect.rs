@@ -15,7 +15,7 @@ use command::{self, Command};
 use link::{
     copies,
     data::{parse_counters, parse_samples},
-    frame::{Channel, Frame},
+    frame::{Channel, Decoder, Frame, LARGEST_ENCODED, Received},
     stack,
     state::State,
     trace, window,
@@ -41,6 +41,7 @@ use crate::{
         his_files::{HisFiles, Taken},
         log::LogReader,
         monitor::Socket,
+        nested,
         remains::{self, Area},
     },
     numbers::quantities::Kept,
@@ -167,6 +168,57 @@ pub struct Collector<'t> {
     recorded: Instant,
     /// The end of the text before the link was open, for messages.
     pub boot_tail: Vec<u8>,
+    /// What comes from the guest, if it is a machine that has a guest itself.
+    pub above: Option<Above<'t>>,
+}
+
+/// What comes from an inner machine, over the console of the outer machine's guest.
+pub struct Above<'t> {
+    decoder: Box<Decoder<LARGEST_ENCODED>>,
+    /// Keeps it.
+    pub collector: Box<Collector<'t>>,
+    /// The routines of the inner machine's image as it is loaded, and those of its guest.
+    pub symbols: [SymbolTable; 2],
+}
+
+impl<'t> Above<'t> {
+    /// Nothing has come yet.
+    pub fn new(collector: Collector<'t>, symbols: [SymbolTable; 2]) -> Self {
+        Self {
+            decoder: Box::new(Decoder::new()),
+            collector: Box::new(collector),
+            symbols,
+        }
+    }
+
+    /// Keeps what the console has brought. Says what the inner machine's guest wrote and what errors the machine reported.
+    pub fn take(&mut self, bytes: &[u8]) -> Result<(Vec<u8>, Vec<String>), WriteError> {
+        let (mut console, mut errors, mut boot) = (Vec::new(), Vec::new(), Vec::new());
+        for &byte in bytes {
+            match self.decoder.push(byte) {
+                Received::Nothing | Received::Bad => {}
+                Received::Text(byte) => boot.push(byte),
+                Received::Frame(frame) => match self.collector.frame(frame)? {
+                    Noted::Console(bytes) => console.extend(bytes),
+                    Noted::Errors(new) => errors.extend(new),
+                    _ => {}
+                },
+            }
+        }
+        self.collector.record.link.bad_frames = self.decoder.bad_frames();
+        if !boot.is_empty() {
+            self.collector.boot_text(&boot)?;
+        }
+        Ok((console, errors))
+    }
+
+    /// The routines in the outer machine's guest.
+    pub fn all_symbols(&self) -> SymbolTable {
+        let [image, guest] = &self.symbols;
+        let started = self.collector.record.started.as_ref();
+        let moved_to = started.map(|started| started.guest_storage_end);
+        nested::all_symbols(image, guest, moved_to)
+    }
 }
 
 /// The record is written as the guest goes on, but not more often than this.
@@ -239,6 +291,7 @@ impl<'t> Collector<'t> {
             copies: BTreeMap::new(),
             recorded: Instant::now(),
             boot_tail: Vec::new(),
+            above: None,
         };
         collector.write_record()?;
         Ok(collector)
@@ -318,6 +371,7 @@ impl<'t> Collector<'t> {
         }
         match frame.channel {
             Channel::RunState => Ok(self.state(payload)),
+            Channel::Console if self.above.is_some() => self.said_above(payload),
             Channel::Console => {
                 let text = match &mut self.signed {
                     Some(signed) => signed.pass(payload),
@@ -380,6 +434,29 @@ impl<'t> Collector<'t> {
                 Ok(Noted::Data)
             }
         }
+    }
+
+    /// Keeps what a machine above this one has said.
+    fn said_above(&mut self, payload: &[u8]) -> Result<Noted, WriteError> {
+        let Some(above) = &mut self.above else {
+            return Ok(Noted::Data);
+        };
+        let (console, errors) = above.take(payload)?;
+        Ok(if errors.is_empty() {
+            Noted::Console(console)
+        } else {
+            Noted::Errors(errors)
+        })
+    }
+
+    /// Writes the names of the routines in the guest, if it is a machine: it has said where it is.
+    pub fn settle_symbols(&mut self) -> Result<(), WriteError> {
+        let Some(above) = &mut self.above else {
+            return Ok(());
+        };
+        above.collector.settle_symbols()?;
+        let text = above.all_symbols().to_text();
+        Output::create(&self.directory, SYMBOLS)?.write(text.as_bytes())
     }
 
     /// Has QEMU's monitor tell what the CPUs of a machine that no longer answers are doing, and keeps it. Returns it for a

@@ -10,6 +10,7 @@ pub mod his_files;
 pub mod listener;
 pub mod log;
 pub mod monitor;
+pub mod nested;
 mod newc;
 pub mod objects;
 pub mod parameter_area;

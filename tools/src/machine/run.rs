@@ -11,6 +11,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
+use defmt_decoder::Table;
 use link::{loader::LoaderBlock, service::Request, state::Mode};
 use sha2::{Digest, Sha256};
 
@@ -31,13 +32,14 @@ use crate::{
         record::{End, LinkRecord, RunRecord, TracingRecord},
     },
     machine::{
-        collect::Collector,
+        collect::{Above, Collector},
         doctor,
         failure::ImageSymbols,
         guest::Guest,
         hercules::{self, Hercules, Launch},
         log::{self, LogReader},
         monitor::Socket,
+        nested::{self, Level},
         objects, parameter_area,
         profiler::{Profiler, Profilers},
         qemu::{Heard, KeptStorage, Qemu, Running, Setup},
@@ -72,6 +74,15 @@ pub struct RunOutcome {
     pub began: Instant,
     /// How long QEMU ran.
     pub wall: Duration,
+    /// What the guest has seen of its own guest, if it is a machine.
+    pub above: Option<Box<RunOutcome>>,
+}
+
+impl RunOutcome {
+    /// The outcome of the run's guest, above all machines.
+    pub fn of_guest(&self) -> &Self {
+        self.above.as_deref().map_or(self, Self::of_guest)
+    }
 }
 
 /// Runs a guest above the machine. An error means that nothing could be started; everything that
@@ -87,6 +98,12 @@ pub fn run_with(
     person: Option<Person<'_>>,
 ) -> Result<RunOutcome> {
     Guest::check(&options.guest)?;
+    nested::check(options)?;
+    if options.nested != 0 && person.is_some() {
+        bail!(
+            "nothing can be typed to a machine above the machine; leave --nested out, or use `run`"
+        );
+    }
     if options.below == Emulator::Hercules {
         if person.is_some() {
             bail!("nothing can be typed to a machine in Hercules; leave --below out, or use `run`");
@@ -95,7 +112,31 @@ pub fn run_with(
     }
     let qemu = ready(options, progress)?;
     let guest = guest(options, progress)?;
+    if options.nested != 0 {
+        return run_nested(&qemu, guest, options, progress);
+    }
     run_guest(&qemu, &guest, options, progress, person, [])
+}
+
+/// Runs a guest above machines that are guests of the machine.
+fn run_nested(
+    qemu: &Qemu,
+    guest: Guest,
+    options: &RunOptions,
+    progress: &Progress,
+) -> Result<RunOutcome> {
+    let options = dated(options);
+    let image = build::build_image(progress)?;
+    let levels = nested::levels(guest, &image, &options)?;
+    let Some((outermost, above)) = levels.split_first() else {
+        bail!("a run has at least one level");
+    };
+    let mut prepared = Prepared::staged(&outermost.guest, &outermost.options, &[], progress)?;
+    prepared.above = above;
+    let claimed = folder::directory(options.out.as_deref(), &above[above.len() - 1].guest.name)?;
+    let profilers = Profilers::default();
+    let below = Below::Qemu(qemu);
+    prepared.conduct(&below, None, progress, None, profilers, Some(claimed))
 }
 
 /// Runs a guest in Hercules.
@@ -311,6 +352,8 @@ struct Prepared<'a> {
     staging: Staging,
     image: PathBuf,
     elf: Vec<u8>,
+    /// The levels above the guest, if it is a machine.
+    above: &'a [Level],
 }
 
 /// What decides a run, beside the bytes of the image and of the guest and the program QEMU itself. Options that are not
@@ -358,6 +401,51 @@ fn setup<'a>(qemu: &Qemu, options: &'a RunOptions, cpus: u32, image: &'a Path) -
     }
 }
 
+/// What the records of all levels of a run have in common.
+struct Common {
+    below: String,
+    arguments: Vec<String>,
+    parts: BTreeMap<String, String>,
+}
+
+impl Common {
+    /// The record of a guest that has not begun.
+    fn record(&self, guest: &Guest, options: &RunOptions, cpus: u32) -> RunRecord {
+        RunRecord {
+            version: version::RELEASE.to_owned(),
+            build: version::build(),
+            guest: guest.name.clone(),
+            guest_file: guest.file.clone(),
+            is_linux: guest.is_linux,
+            mode: options.mode.name().to_owned(),
+            cpus,
+            storage: options.storage.0,
+            interval: options.sampling.cycles(),
+            configuration: [options.configuration.words(), options.devices.words()].concat(),
+            exact_caches: options.exact_caches.map(|geometry| geometry.to_string()),
+            rtc: options.rtc.to_string(),
+            qemu: self.below.clone(),
+            arguments: self.arguments.clone(),
+            asked: options.asked.clone(),
+            parts: self.parts.clone(),
+            nonce: guest.nonce.as_ref().map(|nonce| nonce.text().to_owned()),
+            begin: options.rtc.seconds().map_or(0, stage::begin),
+            ended: 0,
+            window: None,
+            started: None,
+            progress: None,
+            end: End::Running,
+            loads: 1,
+            totals: Vec::new(),
+            traps: Vec::new(),
+            collections: Vec::new(),
+            loops: Vec::new(),
+            tracing: TracingRecord::default(),
+            link: LinkRecord::default(),
+        }
+    }
+}
+
 impl<'a> Prepared<'a> {
     /// A guest whose bytes are staged.
     fn staged(
@@ -399,6 +487,7 @@ impl<'a> Prepared<'a> {
             staging,
             image,
             elf,
+            above: &[],
         })
     }
 
@@ -434,6 +523,37 @@ impl<'a> Prepared<'a> {
         };
         let file = forms::write(form, &self.image, &carried, self.staging.directory())?;
         Ok((form, file))
+    }
+
+    /// What collects from the levels above a guest, each in a folder of the one below.
+    fn collect_above<'t>(
+        &self,
+        directory: &Path,
+        levels: &[Level],
+        common: &Common,
+        table: Option<&'t Table>,
+    ) -> Result<Option<Above<'t>>> {
+        let Some((level, above)) = levels.split_first() else {
+            return Ok(None);
+        };
+        let Level { guest, options } = level;
+        let directory = directory.join(folder::ABOVE);
+        fs::create_dir_all(&directory)
+            .with_context(|| format!("cannot create {}", directory.display()))?;
+        let common = Common {
+            below: format!("Millimeter in {}", common.below),
+            arguments: common.arguments.clone(),
+            parts: common.parts.clone(),
+        };
+        let image = ImageSymbols::new(&self.elf)?;
+        let symbols = [image.symbols().clone(), guest.symbols.clone()];
+        let record = common.record(guest, options, self.cpus);
+        let reader = LogReader::new(table);
+        let text = guest.symbols.to_text();
+        let mut collector = Collector::create(&directory, record, &text, image, reader)?;
+        collector.limit(options.console_limit, options.data_limit);
+        collector.above = self.collect_above(&directory, above, &common, table)?;
+        Ok(Some(Above::new(collector, symbols)))
     }
 
     /// Runs the guest, from IPL or on from a snapshot.
@@ -487,38 +607,12 @@ impl<'a> Prepared<'a> {
         }
         let claimed = claimed.map_or_else(|| claim(options, guest), Ok)?;
         let directory = &claimed.path;
-        let record = RunRecord {
-            version: version::RELEASE.to_owned(),
-            build: version::build(),
-            guest: guest.name.clone(),
-            guest_file: guest.file.clone(),
-            is_linux: guest.is_linux,
-            mode: options.mode.name().to_owned(),
-            cpus: self.cpus,
-            storage: options.storage.0,
-            interval: options.sampling.cycles(),
-            configuration: [options.configuration.words(), options.devices.words()].concat(),
-            exact_caches: options.exact_caches.map(|geometry| geometry.to_string()),
-            rtc: options.rtc.to_string(),
-            qemu: below.to_string(),
+        let common = Common {
+            below: below.to_string(),
             arguments: launch.arguments.clone(),
-            asked: options.asked.clone(),
             parts,
-            nonce: guest.nonce.as_ref().map(|nonce| nonce.text().to_owned()),
-            begin: options.rtc.seconds().map_or(0, stage::begin),
-            ended: 0,
-            window: None,
-            started: None,
-            progress: None,
-            end: End::Running,
-            loads: 1,
-            totals: Vec::new(),
-            traps: Vec::new(),
-            collections: Vec::new(),
-            loops: Vec::new(),
-            tracing: TracingRecord::default(),
-            link: LinkRecord::default(),
         };
+        let record = common.record(guest, options, self.cpus);
         let mut collector = Collector::create(
             directory,
             record,
@@ -526,6 +620,7 @@ impl<'a> Prepared<'a> {
             ImageSymbols::new(&self.elf)?,
             LogReader::new(table.as_ref()),
         )?;
+        collector.above = self.collect_above(directory, self.above, &common, table.as_ref())?;
         if options.stacks.is_some() {
             collector.keep_places(&guest.places())?;
         }
@@ -582,7 +677,10 @@ impl<'a> Prepared<'a> {
         session::drive(&mut machine, &mut collector, host, sent, &mut step);
         let wall = began.elapsed();
         drop(machine);
-        judge(&mut collector, directory, &options.judgement);
+        collector.settle_symbols()?;
+        end_above(&mut collector);
+        let mut ends = Vec::new();
+        judge_levels(&mut collector, directory, &options.judgement, &mut ends);
         let end = collector.record.end.clone();
         if end.is_of_guest() {
             step.done(&end.sentence());
@@ -596,7 +694,7 @@ impl<'a> Prepared<'a> {
                 ));
             }
         }
-        outcome(directory, end, began, wall)
+        outcome(directory, &ends, began, wall)
     }
 }
 
@@ -607,6 +705,46 @@ fn went_wrong(machine: &mut Running) -> String {
     let _ = machine.finish(Duration::ZERO);
     let complaints = machine.complaints();
     format!("QEMU does not continue the started system: {complaints}")
+}
+
+/// Says how the guests above ended, if they have not said it themselves, and completes their files.
+fn end_above(collector: &mut Collector<'_>) {
+    let end = match &collector.record.end {
+        End::Guest(_) | End::Console { .. } | End::Running | End::Machine { .. } => End::Tool {
+            text: "the machine below ended before it had said how its guest did".to_owned(),
+        },
+        end => end.clone(),
+    };
+    let Some(above) = &mut collector.above else {
+        return;
+    };
+    let above = &mut above.collector;
+    if above.record.end == End::Running {
+        above.record.end = end;
+    }
+    end_above(above);
+    // On a full disk the record of the beginning stays.
+    let _ = above.finish();
+    let _ = above.write_record();
+}
+
+/// Judges the last guest of all, and notes how the guest of each level ended.
+fn judge_levels(
+    collector: &mut Collector<'_>,
+    directory: &Path,
+    judgement: &Judgement,
+    ends: &mut Vec<End>,
+) {
+    let place = ends.len();
+    ends.push(End::Running);
+    match &mut collector.above {
+        Some(above) => {
+            let directory = directory.join(folder::ABOVE);
+            judge_levels(&mut above.collector, &directory, judgement, ends);
+        }
+        None => judge(collector, directory, judgement),
+    }
+    ends[place] = collector.record.end.clone();
 }
 
 /// A guest that ended with success has failed if its console says so.
@@ -631,8 +769,19 @@ fn text(directory: &Path, name: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Reads back what a run left.
-fn outcome(directory: &Path, end: End, began: Instant, wall: Duration) -> Result<RunOutcome> {
+/// Reads back what a run left, with the end of the guest of each level.
+fn outcome(directory: &Path, ends: &[End], began: Instant, wall: Duration) -> Result<RunOutcome> {
+    let Some((end, above)) = ends.split_first() else {
+        bail!("a run has at least one level");
+    };
+    let end = end.clone();
+    let above = match above {
+        [] => None,
+        ends => {
+            let directory = directory.join(folder::ABOVE);
+            Some(Box::new(outcome(&directory, ends, began, wall)?))
+        }
+    };
     let text = |name| text(directory, name);
     let report = match Report::read(directory) {
         Ok(mut report) => {
@@ -653,6 +802,7 @@ fn outcome(directory: &Path, end: End, began: Instant, wall: Duration) -> Result
         boot: text(folder::BOOT),
         began,
         wall,
+        above,
     })
 }
 

@@ -31,7 +31,7 @@ use crate::{
 
 /// Room for the HSA of a machine with this storage and so many CPUs in the check that a guest fits: slightly more than the
 /// machine takes, which has the last word.
-const fn room_for_hsa(storage: u64, cpus: u64) -> u64 {
+pub const fn room_for_hsa(storage: u64, cpus: u64) -> u64 {
     const SHARED: u64 = 16 << 20;
     const OF_A_CPU: u64 = 5 << 19;
     SHARED + storage / 128 + cpus * (OF_A_CPU + storage * 3 / 512)
@@ -79,6 +79,11 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
         | if options.strict { flags::STRICT } else { 0 }
         | if guest.is_linux && options.stacks.is_some() {
             flags::PACKED_STACKS
+        } else {
+            0
+        }
+        | if options.without_events {
+            flags::WITHOUT_EVENTS
         } else {
             0
         }

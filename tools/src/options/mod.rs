@@ -128,8 +128,12 @@ pub struct RunOptions {
     pub asked: Option<Asked>,
     /// The run that this one repeats, and the window in it.
     pub again: Option<Again>,
+    /// Whether the machine records no program events, and does not try whether the one below it does.
+    pub without_events: bool,
     /// Whether the guest's clock stands still while the machine works, in exact mode.
     pub still_clock: bool,
+    /// How many machines are between the outermost one and the guest.
+    pub nested: u32,
 }
 
 /// The program-event recording of a run.
@@ -193,7 +197,9 @@ impl RunOptions {
             judgement: Judgement::default(),
             asked: None,
             again: None,
+            without_events: false,
             still_clock: false,
+            nested: 0,
         }
     }
 
