@@ -60,7 +60,7 @@ const BUDGETS: [(&str, u64); 24] = [
     ("stfl", 200),
     ("mvpg", 540),
     ("stsi-1.1.1", 940),
-    ("diagnose-44", 900),
+    ("diagnose-44", 910),
     // Program interruptions of the guest: an operation that is not assigned, an operand that the machine refuses, and what
     // the hardware refuses.
     ("illegal", 610),
