@@ -98,7 +98,7 @@ fn each_kind_of_damage_has_its_name() {
         with(|b| b.flags = (1 << 31).into()),
         LoaderError::Flags(1 << 31)
     );
-    assert_eq!(with(|b| b.cpus = 5.into()), LoaderError::Cpus(5));
+    assert_eq!(with(|b| b.cpus = 17.into()), LoaderError::Cpus(17));
     assert_eq!(with(|b| b.cpus = 0.into()), LoaderError::Cpus(0));
     assert_eq!(
         with(|b| b.segment_count = 65.into()),
