@@ -42,6 +42,7 @@ use measure::{
     machine::{
         console, doctor,
         guest::{Guest, UnknownGuest},
+        hercules,
         run::{self, RunOutcome},
         stage,
     },
@@ -631,6 +632,13 @@ fn write_page(
 
 fn write_image(arguments: &ImageArguments, progress: &Progress) -> Result<u8> {
     let (form, storage) = (arguments.form, arguments.storage.0);
+    if !form.is_for_qemu() && storage > hercules::MOST_STORAGE {
+        bail!(
+            "the form {} is for Hercules, which has no more than 2G of storage; choose less than {} with --storage",
+            form.name(),
+            arguments.storage
+        );
+    }
     if let Some(guest) = &arguments.guest {
         Guest::check(guest)?;
     }

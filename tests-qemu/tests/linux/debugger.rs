@@ -264,7 +264,7 @@ fn linux_6_12_traces_a_process_while_perf_samples_it_and_the_operator_traces_the
 }
 
 #[test]
-#[ignore = "long: cargo soak runs it"]
+#[ignore = "before a release: the newest kernel changes"]
 fn the_newest_linux_traces_a_process_while_perf_samples_it_and_the_operator_traces_the_kernel() {
     traces(Release::Newest, true);
 }

@@ -81,13 +81,15 @@ fn perf_of_linux_6_12_counts_exactly_and_samples_what_is_hot() {
     one_cpu(Release::V6_12, asked);
 }
 
+/// The newest kernel changes when Debian's does, so that nothing that must always pass depends on it.
 #[test]
+#[ignore = "before a release: the newest kernel changes"]
 fn perf_of_the_newest_linux_counts_exactly_and_samples_what_is_hot() {
     one_cpu(Release::Newest, asked_alone);
 }
 
 #[test]
-#[ignore = "long: cargo soak runs it"]
+#[ignore = "before a release: the newest kernel changes"]
 fn the_newest_linux_boots_with_one_cpu_as_on_bare_qemu() {
     asked(Release::Newest, 1, &[]);
 }
@@ -104,7 +106,7 @@ fn perf_of_linux_6_12_measures_four_cpus_that_come_and_go() {
 }
 
 #[test]
-#[ignore = "long: cargo soak runs it"]
+#[ignore = "before a release: the newest kernel changes"]
 fn perf_of_the_newest_linux_measures_four_cpus_that_come_and_go() {
     four_cpus(Release::Newest, asked_alone);
 }

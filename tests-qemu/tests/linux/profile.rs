@@ -137,7 +137,7 @@ fn the_boot_of_6_12_is_profiled_from_below_while_perf_samples() {
 }
 
 #[test]
-#[ignore = "long: cargo soak runs it"]
+#[ignore = "before a release: the newest kernel changes"]
 fn the_boot_of_the_newest_linux_is_profiled_from_below_while_perf_samples() {
     the_boot_is_profiled_from_below_while_perf_samples("newest");
 }

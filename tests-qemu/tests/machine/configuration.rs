@@ -1,8 +1,10 @@
 //! The configuration that the guest finds, and what the machine's own samples show of it.
 
+use std::{fs, io::Write};
+
 use measure::{
     computer::progress::Progress,
-    numbers::quantities::Sampling,
+    numbers::quantities::{Sampling, Storage},
     options::{
         RunOptions,
         configuration::{Configuration, Level, Secure},
@@ -149,4 +151,31 @@ fn a_strict_machine_warns_of_a_machine_below_that_executes_at_odd_addresses() {
             assert_eq!(warns, strict && executes, "{:?}: {log}", qemu.version);
         }
     }
+}
+
+/// Bytes of memory and swap that this computer has: Linux lets no process have more in one piece.
+fn memory() -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap();
+    let of = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        let kibibytes = line.and_then(|line| line.split_whitespace().next());
+        kibibytes.map_or(0, |number| number.parse::<u64>().unwrap() << 10)
+    };
+    of("MemTotal:") + of("SwapTotal:")
+}
+
+#[test]
+fn a_guest_has_16_gib_of_storage_where_the_host_has_room_for_it() {
+    const STORAGE: u64 = 16 << 30;
+    if memory() < STORAGE + (1 << 30) {
+        // Past the capture of the harness, so that everybody sees it.
+        let _ = writeln!(std::io::stderr(), "skipped 16 GiB: no room here");
+        return;
+    }
+    ipl::above_with_success(&RunOptions {
+        storage: Storage(STORAGE),
+        cpus: Some(2),
+        ..ipl::options("b_storage_above")
+    })
+    .unwrap();
 }

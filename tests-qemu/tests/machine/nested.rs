@@ -62,7 +62,7 @@ fn a_guest_has_the_same_counters_above_two_machines_as_above_one() {
 
     // The level below sees the inner machine's routines in supervisor state, and its guest's in problem state.
     let (machine, guest) = (samples_in(&outer, MACHINE), samples_in(&outer, GUEST));
-    assert!(machine > 100 && guest > 10_000, "{machine} {guest}");
+    assert!(machine > 100 && guest > 5_000, "{machine} {guest}");
     let samples = || outer.report.cpus.iter().flat_map(|cpu| &cpu.entries);
     let in_problem_state = samples().filter(|entry| entry.problem_state()).count() as u64;
     assert!(in_problem_state.abs_diff(guest) <= guest / 1000);

@@ -7,9 +7,12 @@ use std::{
     process::{Command, Stdio},
 };
 
-use measure::building::{install, version};
+use measure::{building::version, computer::progress::Progress};
 use tempfile::TempDir;
-use tests_qemu::command::{self, Finished, program};
+use tests_qemu::{
+    command::{self, Finished, program},
+    ipl,
+};
 
 /// A computer that has QEMU and a command of a release, and nothing else that a program could start.
 struct Computer {
@@ -23,8 +26,8 @@ impl Computer {
         for directory in ["bin", "home", "work"] {
             fs::create_dir(root.path().join(directory)).unwrap();
         }
-        let qemu = install::in_path("qemu-system-s390x").expect("QEMU is installed");
-        symlink(qemu, root.path().join("bin/qemu-system-s390x")).unwrap();
+        let qemu = &ipl::qemus(&Progress::Silent).unwrap()[0];
+        symlink(&qemu.path, root.path().join("bin/qemu-system-s390x")).unwrap();
         Self { root, command }
     }
 

@@ -103,7 +103,14 @@ impl CheckArguments {
                     Box::new(options),
                 ))
             }
-            Checked::Run(run) => Ok(Subject::Guest(Box::new(run.options()))),
+            Checked::Run(run) => {
+                let options = run.options();
+                options.check_is_plain()?;
+                if options.form.is_some() {
+                    bail!("a baseline is of the usual form of the image; leave --ipl out");
+                }
+                Ok(Subject::Guest(Box::new(options)))
+            }
             Checked::Linux(linux) => {
                 let options = linux.options()?;
                 if options.wants_shell() {
@@ -161,6 +168,9 @@ mod tests {
             ("b.toml linux --profile -- true", "before the name"),
             ("b.toml exec --json j /p", "before the name"),
             ("b.toml linux", "a shell waits"),
+            ("b.toml run hash --nested", "leave it out"),
+            ("b.toml run hash --below hercules", "leave it out"),
+            ("b.toml run hash --ipl scsi", "leave --ipl out"),
         ] {
             let refusal = check(line).and_then(|check| match check.subject() {
                 Ok(subject) => Ok(subject),

@@ -25,16 +25,21 @@ pub struct ImageArguments {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub out: PathBuf,
     /// CPUs of the guest, 1 to 16 [default: as many as it needs]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CPUS)))]
+    #[arg(long, value_name = "N", requires = "guest", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CPUS)))]
     pub cpus: Option<u32>,
     /// Storage of the machine that will be started
     #[arg(long, value_name = "SIZE", default_value = "512M")]
     pub storage: Storage,
     /// Cycles from one sample to the next, 1000 to 4294967296, or off
-    #[arg(long, value_name = "CYCLES", default_value = "1000000")]
+    #[arg(
+        long,
+        value_name = "CYCLES",
+        requires = "guest",
+        default_value = "1000000"
+    )]
     pub interval: Sampling,
     /// What the operator says before the guest starts; may be given several times
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", requires = "guest")]
     pub operator: Vec<String>,
 }
 

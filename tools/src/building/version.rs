@@ -1,9 +1,9 @@
 //! Which release and which build this is: what the machine's banner, `measure --version` and `run.json` say.
 //!
 //! A build is named by its sources, not by its bytes, because the image says the name itself. The name is the beginning of
-//! a digest of all that decides the bytes: the contents of the sources, the versions of the dependencies, and the flags.
+//! a digest of the contents of the sources, the versions of the dependencies, and the flags.
 
-use std::{fs, path::Path, sync::OnceLock};
+use std::{ffi::OsStr, fs, path::Path, sync::OnceLock};
 
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
@@ -81,7 +81,10 @@ fn add_file(digest: &mut Sha256, root: &Path, name: &Path) -> Result<()> {
     }
     let mut names = Vec::new();
     for entry in fs::read_dir(&path).with_context(cannot_read)? {
-        names.push(name.join(entry.with_context(cannot_read)?.file_name()));
+        let entry = entry.with_context(cannot_read)?.file_name();
+        if !is_of_an_editor(&entry) {
+            names.push(name.join(entry));
+        }
     }
     names.sort_unstable();
     names
@@ -91,6 +94,12 @@ fn add_file(digest: &mut Sha256, root: &Path, name: &Path) -> Result<()> {
 }
 
 /// Whether this file or directory is compiled for tests only, by its name.
+/// What an editor leaves beside a file while somebody writes: a lock, which leads nowhere, or a copy.
+fn is_of_an_editor(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(b".") || name.ends_with(b"~")
+}
+
 fn is_of_tests(name: &Path) -> bool {
     let stem = name.file_stem().unwrap_or_default();
     stem.as_encoded_bytes().ends_with(b"tests")
@@ -139,9 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn what_only_tests_use_does_not_make_another_build() {
+    fn what_only_tests_and_editors_use_does_not_make_another_build() {
         let first = build_of(&[("src/lib.rs", "a")]);
-        for tests in ["src/tests.rs", "src/arch/random_tests.rs"] {
+        for tests in [
+            "src/tests.rs",
+            "src/arch/random_tests.rs",
+            "src/.#lib.rs",
+            "src/lib.rs~",
+        ] {
             assert_eq!(first, build_of(&[("src/lib.rs", "a"), (tests, "x")]));
         }
         assert_ne!(

@@ -53,6 +53,15 @@ impl Tolerances {
         }
     }
 
+    /// By how much a total may grow that is so large in the baseline; `None` without limit.
+    pub fn growth_of_total(&self, state: State, before: u64) -> Option<u64> {
+        let growth = self.of_total(state).of(before);
+        if state == State::Kernel && self.kernel.is_none() {
+            return growth.map(|growth| growth.max(tolerance::TIMER_INTERRUPTION));
+        }
+        growth
+    }
+
     /// The tolerance of this symbol.
     pub fn of_symbol(&self, state: State, name: &str) -> Tolerance {
         let named = self.symbols.get(name).copied();
@@ -358,6 +367,19 @@ pub(super) mod tests {
         assert_eq!(user(&tolerances, "b"), share(5));
         assert_eq!(tolerances.of_total(State::User), share(100));
         assert_eq!(user(&Tolerances::default(), "b"), tolerance::USER);
+    }
+
+    #[test]
+    fn a_short_program_may_have_one_timer_interruption_more_in_the_kernel_unless_the_file_says_otherwise()
+     {
+        let mut tolerances = Tolerances::default();
+        let more = tolerance::TIMER_INTERRUPTION;
+        let kernel = |of: &Tolerances, before| of.growth_of_total(State::Kernel, before);
+        assert_eq!(kernel(&tolerances, 40_864), Some(more));
+        assert_eq!(kernel(&tolerances, 200 * more), Some(2 * more));
+        assert_eq!(tolerances.growth_of_total(State::User, 40_864), Some(40));
+        tolerances.kernel = Some(Tolerance::Instructions(0));
+        assert_eq!(kernel(&tolerances, 40_864), Some(0));
     }
 
     #[test]

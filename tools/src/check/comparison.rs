@@ -125,7 +125,7 @@ impl Comparison {
     pub fn new(baseline: &Baseline, now: &Measured) -> Self {
         let (before, tolerances) = (&baseline.measured, &baseline.tolerances);
         let total = |about, state, before, now| {
-            let limit = tolerances.of_total(state).of(before);
+            let limit = tolerances.growth_of_total(state, before);
             Change::new(about, before, now, limit, EXACT)
         };
         let mut totals: Vec<Change> = State::ALL

@@ -28,6 +28,9 @@ pub const USER: Tolerance = Tolerance::Share(PARTS / 10);
 /// elsewhere, and maybe one more.
 pub const KERNEL: Tolerance = Tolerance::Share(PARTS);
 
+/// The most instructions of such an interruption, which a short program may not hide in its share: about 7,000 in Linux 6.1.
+pub const TIMER_INTERRUPTION: u64 = 10_000;
+
 impl Tolerance {
     /// The most that may come on top of this number; `None` if there is no limit.
     pub fn of(self, before: u64) -> Option<u64> {

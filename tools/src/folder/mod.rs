@@ -171,12 +171,13 @@ pub fn directory(chosen: Option<&Path>, guest: &str) -> Result<Claimed> {
     let stacks = (0..MOST_CPUS as u16).map(stacks_name);
     let copies = (0..MOST_CPUS as u16).map(copies_name);
     let others = [EVENTS, HANG, HANG_CORE, PLACES, MAPPED].map(str::to_owned);
-    match fs::remove_dir_all(chosen.join(OBJECTS)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            let path = chosen.join(OBJECTS);
-            return Err(error).with_context(|| format!("cannot replace {}", path.display()));
+    for path in [OBJECTS, ABOVE].map(|name| chosen.join(name)) {
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("cannot replace {}", path.display()));
+            }
+            _ => {}
         }
-        _ => {}
     }
     for name in others.into_iter().chain(stacks).chain(copies) {
         let path = chosen.join(&name);
@@ -222,5 +223,19 @@ mod tests {
         drop(first);
         claim().unwrap();
         assert!(!blocks.exists());
+    }
+
+    #[test]
+    fn a_new_run_leaves_nothing_of_what_an_earlier_one_had_below_its_directory() {
+        let chosen = tempfile::tempdir().unwrap();
+        fs::write(chosen.path().join(RECORD), "{}").unwrap();
+        for name in [OBJECTS, ABOVE] {
+            fs::create_dir(chosen.path().join(name)).unwrap();
+            fs::write(chosen.path().join(name).join("old"), "").unwrap();
+        }
+        directory(Some(chosen.path()), "g").unwrap();
+        for name in [OBJECTS, ABOVE] {
+            assert!(!chosen.path().join(name).exists(), "{name}");
+        }
     }
 }

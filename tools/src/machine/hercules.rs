@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The most storage that its package can be configured with and that a guest of the machine can use.
-const MOST_STORAGE: u64 = 2 << 30;
+pub const MOST_STORAGE: u64 = 2 << 30;
 
 /// A Hercules on this computer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,6 +23,9 @@ use crate::{
 /// Storage of an outer machine that is neither its HSA nor an inner machine's, beside what it loads.
 const SPARE: u64 = 4 << 20;
 
+/// The most storage of the outermost machine: a machine does not know of the hole that it has above that.
+const MOST_STORAGE: u64 = 2 << 30;
+
 /// What an image takes when it is kept to be loaded anew.
 const KEPT_IMAGE: u64 = 2 << 20;
 
@@ -38,13 +41,13 @@ pub struct Level {
 /// The levels of a run above the outermost machine, from below: the guest of each is the machine of the next.
 pub fn levels(guest: Guest, image: &Path, options: &RunOptions) -> Result<Vec<Level>> {
     let cpus = options.cpus_for(&guest.name, guest.cpus)?;
-    let loaded: u64 = guest.pieces.iter().map(|piece| piece.length).sum();
+    let lengths = guest.pieces.iter().map(|piece| piece.length);
+    let loaded = lengths.fold(SPARE, u64::saturating_add);
     let mut storages = vec![options.storage];
     for depth in (0..u64::from(options.nested)).rev() {
         let storage = storages[storages.len() - 1].0;
-        let needed =
-            stage::room_for_hsa(storage, cpus.into()) + loaded + SPARE + depth * KEPT_IMAGE;
-        let rest = storage.saturating_sub(needed) >> 20 << 20;
+        let needed = stage::room_for_hsa(storage, cpus.into()) + depth * KEPT_IMAGE;
+        let rest = storage.saturating_sub(loaded.saturating_add(needed)) >> 20 << 20;
         storages.push(Storage(rest));
     }
     // The clock of a machine stands still while the one below works. It tries program events only if the run has some.
@@ -94,6 +97,16 @@ pub fn check(options: &RunOptions) -> Result<()> {
         return Ok(());
     }
     let unserved = [
+        (
+            options.storage.0 > MOST_STORAGE,
+            "more than 2G of storage",
+            "choose less with --storage",
+        ),
+        (
+            options.form.is_some(),
+            "form of the image that is IPLed",
+            "leave --ipl out",
+        ),
         (
             !options.devices.is_empty(),
             "devices",

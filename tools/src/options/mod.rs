@@ -269,6 +269,18 @@ impl RunOptions {
                 .is_some_and(|again| !again.traces.is_empty())
     }
 
+    /// Refuses what only `run` can do, for the commands that look into a run while it goes on, or compare it.
+    pub fn check_is_plain(&self) -> Result<()> {
+        let unserved = if self.nested != 0 {
+            "--nested"
+        } else if self.below == emulator::Emulator::Hercules {
+            "--below hercules"
+        } else {
+            return Ok(());
+        };
+        bail!("only `run` has {unserved}; leave it out, or use `run`");
+    }
+
     /// Refuses options that are impossible or do not go together.
     pub fn check(&self) -> Result<()> {
         match self.cpus {

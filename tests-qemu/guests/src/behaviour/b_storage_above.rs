@@ -13,7 +13,7 @@ use guests::sccb::{self, READ_SCP_INFO, READ_STORAGE_INFO, with_block};
 guests::clause!(
     "Principles of Operation, Addressing Exception; SCLP, READ SCP INFO",
     native = false,
-    options = "--storage 4G; --storage 16G --cpus 2"
+    options = "--storage 4G; --storage 3G --cpus 2"
 );
 guests::case!(run);
 

@@ -35,6 +35,7 @@ pub fn measure(options: &RunOptions, delay: Duration, progress: &Progress) -> Re
     }
     // Everything that takes long or prints comes before the screen is taken.
     Guest::check(&options.guest)?;
+    options.check_is_plain()?;
     let qemu = run::ready(options, progress)?;
     let guest = run::guest(options, progress)?;
     build::build_image(progress)?;

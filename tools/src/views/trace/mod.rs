@@ -150,6 +150,7 @@ impl Display for Lines<'_> {
 /// could not be written; in the second case the run still came to its end.
 pub fn run(options: &TraceOptions, progress: &Progress, out: &mut dyn Write) -> Result<RunOutcome> {
     Guest::check(&options.run.guest)?;
+    options.run.check_is_plain()?;
     let qemu = run::ready(&options.run, progress)?;
     let guest = Guest::find(&options.run.guest, progress)?;
     // Unknown names in the traces are an error before anything is created.
