@@ -4,6 +4,7 @@ use crate::state::access::Access;
 use crate::storage::checked::{Checked, Frame};
 use arch::address::{Absolute, Real, Virtual};
 use arch::control::asce;
+use arch::psw::DAT;
 use core::cell::Cell;
 
 /// A page whose translation is kept: to a page frame of guest storage, or to a real address.
@@ -47,11 +48,12 @@ impl KeptPage<Real> {
         page: Real(0),
     };
 
-    /// The page of the logical address `at`, which is at `real`, as translated under the left half of a PSW.
+    /// The page of the logical address `at`, which is at `real`, as translated under the left half of a PSW: whether DAT
+    /// is on or off, so that every purge finds it.
     #[must_use]
     pub const fn of_real(mask: u64, at: Virtual, real: Real) -> Self {
         Self {
-            key: Self::key(mask, at),
+            key: Self::key(mask | DAT, at),
             page: real.page(),
         }
     }
@@ -60,7 +62,7 @@ impl KeptPage<Real> {
     #[must_use]
     #[inline(always)]
     pub fn find_real(&self, mask: u64, at: Virtual) -> Option<Real> {
-        (self.key == Self::key(mask, at)).then(|| self.page.offset(at.byte_index()))
+        (self.key == Self::key(mask | DAT, at)).then(|| self.page.offset(at.byte_index()))
     }
 }
 

@@ -432,6 +432,33 @@ fn the_purge_of_an_entry_leaves_only_pages_with_another_number() {
 }
 
 #[test]
+fn a_real_address_that_was_loaded_is_purged_whether_dat_was_on_or_off() {
+    let mut bench = Bench::new();
+    let cpu = &mut bench.cpu;
+    let at = Virtual(0x12_3000);
+    for mask in [ADDRESSING_64, ADDRESSING_64 | DAT] {
+        cpu.control[1] = 0x2000;
+        cpu.change_programs();
+        let keep = |cpu: &mut Vcpu| {
+            let page = KeptPage::of_real(mask, at, Real(0x7000));
+            cpu.kept.keep_real(page);
+            assert!(cpu.kept.find_real(mask, at).is_some());
+        };
+        let is_kept = |cpu: &Vcpu| cpu.kept.find_real(mask, at).is_some();
+        keep(cpu);
+        cpu.kept.forget_entry(Absolute(0x9000 + 0x23 * 8));
+        assert!(!is_kept(cpu));
+        keep(cpu);
+        cpu.kept.forget_space(0x2000);
+        assert!(!is_kept(cpu));
+        keep(cpu);
+        cpu.control[1] = 0x5000;
+        cpu.change_programs();
+        assert!(!is_kept(cpu));
+    }
+}
+
+#[test]
 fn only_kept_pages_of_the_home_space_survive_a_change_of_the_program() {
     let mut bench = Bench::new();
     let cpu = &mut bench.cpu;
