@@ -13,6 +13,7 @@ use crate::hardware::Hardware;
 use crate::state::access::{Access, AccessKey, Fault, Manner, Space};
 use crate::state::configuration::Configuration;
 use crate::state::kept::KeptPage;
+use crate::state::page_frames::PageState;
 use crate::state::vcpu::Vcpu;
 use arch::address::{Absolute, PAGE, Real, Virtual};
 use arch::control::{CR0_LOW_ADDRESS_PROTECTION, asce};
@@ -192,7 +193,16 @@ pub fn resolve<H: Hardware>(
     }
     let manner = Manner::without_key(space, access);
     let claim = locate(cpu, configuration, hardware, manner, at, length)?;
-    if access != Access::Execute && claim.first.length() == length && length != 0 {
+    let keeps = match access {
+        Access::Fetch => true,
+        // The scanner must be told of a store into any other page, and the store may yet not be made.
+        Access::Store => {
+            let frame = claim.first.start().absolute().page();
+            configuration.page_frames.state(frame) == PageState::Data
+        }
+        Access::Execute => false,
+    };
+    if keeps && claim.first.length() == length && length != 0 {
         let page = KeptPage::new(cpu.psw.mask, at, claim.first.start());
         cpu.kept.keep_operand(at, access == Access::Store, page);
     }

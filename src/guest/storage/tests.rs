@@ -165,6 +165,31 @@ fn a_hole_in_storage_is_beyond_storage_on_both_of_its_sides() {
 }
 
 #[test]
+fn a_store_that_is_not_made_opens_no_executable_page_to_the_next_one() {
+    let mut bench = Bench::new();
+    let (text, data) = (0x2_0000, 0x3_0000);
+    make_executable(
+        &bench.configuration,
+        &mut bench.hardware,
+        Absolute(text),
+        Entry::At(0),
+    );
+    // What the change of the page has asked for is done.
+    bench.cpu.shadow.seen = bench.configuration.shadow.posted();
+    for (at, is_kept) in [(text, false), (data, true)] {
+        assert!(claim(&bench, at, 8, Access::Store).is_ok());
+        let found = kept(
+            &bench.cpu,
+            &bench.configuration,
+            Virtual(at),
+            8,
+            Access::Store,
+        );
+        assert_eq!(found.is_some(), is_kept, "{at:x}");
+    }
+}
+
+#[test]
 fn nothing_is_stored_when_the_second_page_refuses() {
     let mut bench = mapped();
     map(&mut bench, 0x21, 0x2_1000 | PTE_PROTECTION);
