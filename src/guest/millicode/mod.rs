@@ -306,9 +306,9 @@ pub fn perform_relative<H: Hardware>(
         // Instructions are in the primary space then.
         cpu.psw.mask &= !ADDRESS_SPACE;
     }
-    let performed = in_place_of_the_hardware(cpu, |cpu| {
-        relative::relative(&mut Execution::general(cpu, configuration, hardware), found)
-    });
+    // The hardware has met the missing page before it could test a key.
+    let run = &mut Execution::general(cpu, configuration, hardware);
+    let performed = relative::relative(run, found);
     cpu.psw.mask = cpu.psw.mask & !ADDRESS_SPACE | own & ADDRESS_SPACE;
     performed
 }
