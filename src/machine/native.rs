@@ -358,7 +358,14 @@ impl Hardware for Native {
     }
 
     fn clock_extended(&self) -> [u8; 16] {
-        instruction::stcke()
+        let mut clock = instruction::stcke();
+        if self.still.clock != 0
+            && let Some(field) = clock.get_mut(1..9)
+        {
+            // The guest's next STORE CLOCK may not be earlier.
+            field.copy_from_slice(&self.still.clock.to_be_bytes());
+        }
+        clock
     }
 
     fn set_clock(&mut self, value: u64) -> Result<u64, ConditionCode> {

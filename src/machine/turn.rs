@@ -412,6 +412,7 @@ pub fn hold_guest(cpu: &mut Cpu) {
     let Some(by) = cpu.vcpu.take_hold() else {
         return;
     };
+    cpu.native.settle_clock();
     let began = instruction::stckf();
     let idle = cpu.vcpu.account.idle;
     shadow::step_aside(&cpu.vcpu, &cpu.machine.configuration);
@@ -442,6 +443,7 @@ pub fn hold_guest(cpu: &mut Cpu) {
     }
     let now = instruction::stckf();
     let held = now - began;
+    cpu.native.rested(now);
     // What the machine itself does meanwhile depends on how the host's words arrive.
     cpu.vcpu.account.idle = idle;
     cpu.vcpu.account.rest(began, now);
