@@ -7,11 +7,12 @@ use crate::state::page_frames::PageState;
 use crate::state::vcpu::CpuState;
 use crate::storage::scanner;
 use crate::test_machine::Bench;
-use arch::address::Absolute;
+use arch::address::{Absolute, PAGE};
 use arch::control::CR0_CLOCK_COMPARATOR;
 use arch::lowcore;
 use arch::psw::ADDRESSING_64;
 use arch::table::{TEID_DAT_PROTECTION, TEID_EXECUTION_PROTECTION, TEID_FETCH};
+use core::sync::atomic::Ordering;
 
 /// Where the instruction is: in the prefix area.
 const HERE: u64 = 0x400;
@@ -151,6 +152,38 @@ fn a_relative_long_operand_that_is_missing_among_the_instructions_leaves_its_pag
     assert_eq!(bench.cpu.psw.mask >> 44 & 3, 1);
     let pages = &bench.configuration.page_frames;
     assert_eq!(pages.state(Absolute(OPERAND)), PageState::Data);
+}
+
+#[test]
+fn a_relative_long_operand_is_protected_by_its_storage_key() {
+    // Key 5 with fetch protection, and key 3.
+    for (storage, is_refused) in [(0x58, false), (0x38, true)] {
+        let mut bench = Bench::new();
+        bench.configuration.execution_protection = false;
+        bench.hardware.keys[(OPERAND / PAGE) as usize] = storage;
+        let were_set = &bench.configuration.keys_were_set;
+        were_set.store(true, Ordering::Relaxed);
+        bench.set_doublewords(OPERAND, &[77]);
+        // LGRL 3.
+        bench.set(HERE, &[0xC4, 0x38, 0, 0, 0x10, 0]);
+        bench.cpu.psw = Psw {
+            mask: ADDRESSING_64 | 5 << 52,
+            address: HERE,
+        };
+        let translation = u32::from(Exception::PageTranslation.code());
+        bench.cpu.interruption.cause = 6 << 16 | translation;
+        bench.cpu.interruption.identification = OPERAND & !0xFFF | TEID_FETCH;
+        let Bench {
+            cpu,
+            configuration,
+            hardware,
+        } = &mut bench;
+        assert_eq!(program(cpu, configuration, hardware), Next::Run);
+        let interrupted = bench.doubleword(0x88) as u32;
+        let protection = 6 << 16 | u32::from(Exception::Protection.code());
+        assert_eq!(interrupted == protection, is_refused, "{interrupted:x}");
+        assert_eq!(bench.cpu.general[3], if is_refused { 0 } else { 77 });
+    }
 }
 
 #[test]
