@@ -17,6 +17,20 @@ use core::sync::atomic::Ordering;
 /// Where the instruction is: in the prefix area.
 const HERE: u64 = 0x400;
 
+/// Gives the machine a program interruption of the hardware under this PSW, with the length and the identification that
+/// the hardware has stored.
+fn interrupt(bench: &mut Bench, psw: Psw, exception: Exception, length: u32, identification: u64) {
+    bench.cpu.psw = psw;
+    bench.cpu.interruption.cause = length << 16 | u32::from(exception.code());
+    bench.cpu.interruption.identification = identification;
+    let Bench {
+        cpu,
+        configuration,
+        hardware,
+    } = bench;
+    assert_eq!(program(cpu, configuration, hardware), Next::Run);
+}
+
 /// The hardware does not fetch the instruction at [`HERE`], whose page has not been executed so far.
 fn refused(text: &[u8], mask: u64) -> Bench {
     let mut bench = Bench::new();
@@ -24,19 +38,18 @@ fn refused(text: &[u8], mask: u64) -> Bench {
     // LPSWE 410 continues at 6000.
     bench.set_doublewords(HERE + 0x10, &[ADDRESSING_64, 0x6000]);
     let length = 2;
-    bench.cpu.psw = Psw {
+    let psw = Psw {
         mask: mask | ADDRESSING_64,
         address: HERE + u64::from(length),
     };
-    let protection = u32::from(Exception::Protection.code());
-    bench.cpu.interruption.cause = length << 16 | protection;
-    bench.cpu.interruption.identification = TEID_EXECUTION_PROTECTION | TEID_FETCH;
-    let Bench {
-        cpu,
-        configuration,
-        hardware,
-    } = &mut bench;
-    assert_eq!(program(cpu, configuration, hardware), Next::Run);
+    let identification = TEID_EXECUTION_PROTECTION | TEID_FETCH;
+    interrupt(
+        &mut bench,
+        psw,
+        Exception::Protection,
+        length,
+        identification,
+    );
     bench
 }
 
@@ -51,20 +64,13 @@ fn an_exception_of_fetching_a_target_has_the_length_of_the_execute() {
         let mut bench = Bench::new();
         bench.set(HERE, text);
         bench.cpu.general[2] = target;
-        bench.cpu.psw = Psw {
+        let psw = Psw {
             mask: ADDRESSING_64,
             address: HERE,
         };
         // The hardware nullified the fetch of the target, with a length that it made up.
-        let translation = u32::from(Exception::PageTranslation.code());
-        bench.cpu.interruption.cause = 2 << 16 | translation;
-        bench.cpu.interruption.identification = target & !0xFFF | TEID_FETCH;
-        let Bench {
-            cpu,
-            configuration,
-            hardware,
-        } = &mut bench;
-        assert_eq!(program(cpu, configuration, hardware), Next::Run);
+        let missed = target & !0xFFF | TEID_FETCH;
+        interrupt(&mut bench, psw, Exception::PageTranslation, 2, missed);
         let addressing = length << 16 | u64::from(Exception::Addressing.code());
         assert_eq!(
             bench.hardware.storage[0x8C..0x90],
@@ -102,23 +108,16 @@ fn missed(text: [u8; 6], exception: Exception, mut bench: Bench) -> Bench {
     bench.configuration.execution_protection = false;
     bench.set(HERE, &text);
     let is_protected = exception == Exception::Protection;
-    bench.cpu.psw = Psw {
+    let psw = Psw {
         mask: ADDRESSING_64,
         address: HERE + if is_protected { 6 } else { 0 },
     };
-    bench.cpu.interruption.cause = 6 << 16 | u32::from(exception.code());
     let kind = if is_protected {
         TEID_DAT_PROTECTION
     } else {
         TEID_FETCH
     };
-    bench.cpu.interruption.identification = OPERAND & !0xFFF | kind;
-    let Bench {
-        cpu,
-        configuration,
-        hardware,
-    } = &mut bench;
-    assert_eq!(program(cpu, configuration, hardware), Next::Run);
+    interrupt(&mut bench, psw, exception, 6, OPERAND & !0xFFF | kind);
     assert_eq!(bench.cpu.psw.address, HERE + 6);
     bench
 }
@@ -166,19 +165,12 @@ fn a_relative_long_operand_is_protected_by_its_storage_key() {
         bench.set_doublewords(OPERAND, &[77]);
         // LGRL 3.
         bench.set(HERE, &[0xC4, 0x38, 0, 0, 0x10, 0]);
-        bench.cpu.psw = Psw {
+        let psw = Psw {
             mask: ADDRESSING_64 | 5 << 52,
             address: HERE,
         };
-        let translation = u32::from(Exception::PageTranslation.code());
-        bench.cpu.interruption.cause = 6 << 16 | translation;
-        bench.cpu.interruption.identification = OPERAND & !0xFFF | TEID_FETCH;
-        let Bench {
-            cpu,
-            configuration,
-            hardware,
-        } = &mut bench;
-        assert_eq!(program(cpu, configuration, hardware), Next::Run);
+        let missed = OPERAND & !0xFFF | TEID_FETCH;
+        interrupt(&mut bench, psw, Exception::PageTranslation, 6, missed);
         let interrupted = bench.doubleword(0x88) as u32;
         let protection = 6 << 16 | u32::from(Exception::Protection.code());
         assert_eq!(interrupted == protection, is_refused, "{interrupted:x}");
@@ -210,19 +202,12 @@ fn an_instruction_that_is_missing_is_not_taken_for_an_operand() {
     bench.configuration.execution_protection = false;
     // LGRL of its own page.
     bench.set(HERE, &[0xC4, 0x38, 0, 0, 0, 0x10]);
-    bench.cpu.psw = Psw {
+    let psw = Psw {
         mask: ADDRESSING_64,
         address: HERE,
     };
-    let translation = u32::from(Exception::PageTranslation.code());
-    bench.cpu.interruption.cause = 2 << 16 | translation;
-    bench.cpu.interruption.identification = HERE & !0xFFF | TEID_FETCH;
-    let Bench {
-        cpu,
-        configuration,
-        hardware,
-    } = &mut bench;
-    assert_eq!(program(cpu, configuration, hardware), Next::Run);
+    let missed = HERE & !0xFFF | TEID_FETCH;
+    interrupt(&mut bench, psw, Exception::PageTranslation, 2, missed);
     assert_eq!(bench.cpu.psw.address, HERE);
     let pages = &bench.configuration.page_frames;
     assert_eq!(pages.state(Absolute(HERE)), PageState::Text);
