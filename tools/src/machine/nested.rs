@@ -15,16 +15,13 @@ use crate::{
         guest::{Guest, Piece},
         stage,
     },
-    numbers::quantities::Storage,
+    numbers::quantities::{LOAD_LIMIT, Storage},
     options::{RunOptions, emulator::Emulator},
     symbols::{Symbol, SymbolTable},
 };
 
 /// Storage of an outer machine that is neither its HSA nor an inner machine's, beside what it loads.
 const SPARE: u64 = 4 << 20;
-
-/// The most storage of the outermost machine: a machine does not know of the hole that it has above that.
-const MOST_STORAGE: u64 = 2 << 30;
 
 /// What an image takes when it is kept to be loaded anew.
 const KEPT_IMAGE: u64 = 2 << 20;
@@ -98,7 +95,8 @@ pub fn check(options: &RunOptions) -> Result<()> {
     }
     let unserved = [
         (
-            options.storage.0 > MOST_STORAGE,
+            // A machine does not know of the hole that its own storage has then.
+            options.storage.0 > LOAD_LIMIT,
             "more than 2G of storage",
             "choose less with --storage",
         ),
