@@ -1,6 +1,6 @@
 //! The configuration that the guest finds, and what the machine's own samples show of it.
 
-use std::{fs, io::Write};
+use std::fs;
 
 use measure::{
     computer::progress::Progress,
@@ -168,8 +168,7 @@ fn memory() -> u64 {
 fn a_guest_has_16_gib_of_storage_where_the_host_has_room_for_it() {
     const STORAGE: u64 = 16 << 30;
     if memory() < STORAGE + (1 << 30) {
-        // Past the capture of the harness, so that everybody sees it.
-        let _ = writeln!(std::io::stderr(), "skipped 16 GiB: no room here");
+        Progress::Plain.note("skipped 16 GiB: no room here");
         return;
     }
     ipl::above_with_success(&RunOptions {

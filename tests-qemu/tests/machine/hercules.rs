@@ -1,8 +1,7 @@
 //! Guests below which is Hercules: another emulator, without instruction-execution protection, whose console has only lines.
 
-use std::io::Write;
-
 use measure::{
+    computer::progress::Progress,
     conformance::clause::Clause,
     options::{RunOptions, emulator::Emulator},
     report::Report,
@@ -15,8 +14,7 @@ pub fn is_there(test: &str) -> bool {
     let Err(error) = ipl::hercules() else {
         return true;
     };
-    // Past the capture of the harness, so that everybody sees it.
-    let _ = writeln!(std::io::stderr(), "skipped {test}: {error:#}");
+    Progress::Plain.note(&format!("skipped {test}: {error:#}"));
     false
 }
 
