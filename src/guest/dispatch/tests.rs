@@ -236,19 +236,13 @@ fn an_execute_whose_target_cannot_be_fetched_has_its_own_length_and_an_odd_targe
         let mut bench = Bench::new();
         // EX 0,0(1). The hardware has a length for what it could not fetch.
         bench.set(HERE, &[0x44, 0x00, 0x10, 0x00]);
-        let Bench {
-            cpu,
-            configuration,
-            hardware,
-        } = &mut bench;
-        cpu.general[1] = target;
-        cpu.psw = Psw {
+        bench.cpu.general[1] = target;
+        let psw = Psw {
             mask: ADDRESSING_64,
             address: HERE + 2,
         };
-        cpu.interruption.cause = 2 << 16 | u32::from(Exception::Addressing.code());
-        cpu.interruption.identification = FAR;
-        assert_eq!(program(cpu, configuration, hardware), Next::Run);
+        interrupt(&mut bench, psw, Exception::Addressing, 2, FAR);
+        let hardware = &bench.hardware;
         let identification = hardware.load_u32(Absolute(lowcore::PROGRAM_IDENTIFICATION));
         assert_eq!(identification, 4 << 16 | u32::from(exception.code()));
         let old = Absolute(lowcore::old_psw(Class::Program));
@@ -371,22 +365,17 @@ fn a_compare_and_trap_counts_one_whatever_the_clock_charges_for_other_data_excep
             let data = Exception::Data.code();
             bench.configuration.charges.set(data, of_data);
             bench.set(HERE, text);
-            bench.cpu.psw = Psw {
-                mask: ADDRESSING_64,
-                address: HERE + 4,
-            };
-            bench.cpu.interruption.cause = 4 << 16 | u32::from(data);
             bench.cpu.interruption.parameter = data_exception_code;
             // What the clock has charged is in the account already.
             let charged = if counted == 1 { of_trap } else { of_data };
             bench.cpu.account.cycles = [10 + u64::from(charged), 0];
-            let Bench {
-                cpu,
-                configuration,
-                hardware,
-            } = &mut bench;
-            assert_eq!(program(cpu, configuration, hardware), Next::Run);
-            assert_eq!(cpu.account.total(), 10 + counted, "{of_trap} {of_data}");
+            let psw = Psw {
+                mask: ADDRESSING_64,
+                address: HERE + 4,
+            };
+            interrupt(&mut bench, psw, Exception::Data, 4, 0);
+            let total = bench.cpu.account.total();
+            assert_eq!(total, 10 + counted, "{of_trap} {of_data}");
         }
     }
 }
