@@ -9,6 +9,8 @@
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod waiting;
 
 use crate::state::configuration::Configuration;
 use crate::state::mailbox::Mailbox;
@@ -156,6 +158,20 @@ fn rest(words: &impl Words, me: u16, cpu: &mut impl Passing) {
     if words.and(Word::Ready, !bit(me)) & bit(me) == 0 {
         cpu.rest();
     }
+    // Before it takes back when it wants to run: no other CPU may find meanwhile that all of them wait.
+    words.or(Word::Awake, bit(me));
+}
+
+/// In real time: whether every CPU waits, and no clock and no order ends that.
+pub fn all_wait(words: &impl Words) -> bool {
+    // A CPU that goes on is awake before it takes back when it wants to run, and one that is given an order is ready before
+    // the one that gives it waits.
+    let has_no_clock = || earliest(words) == NEVER;
+    has_no_clock()
+        && words.load(Word::Awake) == 0
+        && words.load(Word::Ready) == 0
+        && (0..words.cpus()).all(|cpu| words.load(Word::Orders(cpu)) == 0)
+        && has_no_clock()
 }
 
 /// Passes the turn to the next CPU that is ready, and returns when this CPU has it again.

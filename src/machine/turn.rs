@@ -332,12 +332,22 @@ impl Passing for OnCpu<'_> {
 
     fn rest(&mut self) {
         let cpu = &mut *self.cpu;
-        instruction::sckc(wake_time(cpu));
-        let configuration = &cpu.machine.configuration;
+        let machine = cpu.machine;
+        let configuration = &machine.configuration;
+        if turns::all_wait(&words(cpu)) {
+            if needs_the_host(cpu) {
+                return;
+            }
+            console::flush();
+        }
+        instruction::sckc(wake_time(cpu).min(machine.his.due_at()));
         let own = usize::from(cpu.vcpu.address) & (MAXIMUM_CPUS - 1);
         let mailbox = configuration.mailboxes.get(own..=own).unwrap_or_default();
         let open = devices::waited_for(configuration, mailbox);
         wait_with_input(cpu, listens(cpu), open);
+        if machine.his.wants(instruction::stckf()) {
+            his::work(cpu);
+        }
     }
 
     fn guest_is_down(&mut self, ended: u32) {
@@ -510,8 +520,20 @@ fn idle(cpu: &mut Cpu) {
         instruction::sckc(NEVER);
         return;
     }
-    if operator::when_waiting(cpu.machine) {
+    if needs_the_host(cpu) {
         return;
+    }
+    console::flush();
+    let configuration = &cpu.machine.configuration;
+    let open = devices::waited_for(configuration, &configuration.mailboxes);
+    wait_with_input(cpu, true, open);
+}
+
+/// Every CPU waits, and no clock ends that: carries out the next of the operator's commands that were given for this, or
+/// reports the wait to the host. Returns whether a command was carried out.
+fn needs_the_host(cpu: &Cpu) -> bool {
+    if operator::when_waiting(cpu.machine) {
+        return true;
     }
     // A device may interrupt, and the host cannot know.
     let configuration = &cpu.machine.configuration;
@@ -522,8 +544,7 @@ fn idle(cpu: &mut Cpu) {
             tod: instruction::stckf().into(),
         });
     }
-    console::flush();
-    wait_with_input(cpu, true, open);
+    false
 }
 
 /// Whether this CPU reads input that comes while the guest executes: with turns the CPU that has the turn, otherwise
