@@ -13,6 +13,7 @@ use measure::{
     computer::progress::Progress,
     machine::{
         doctor,
+        hercules::Hercules,
         qemu::{Qemu, VARIABLE},
         run::{NativeOptions, NativeOutcome, RunOutcome, run, run_native},
     },
@@ -60,7 +61,7 @@ fn provide(progress: &Progress) -> Result<()> {
     let look = || {
         let mut lacks = doctor::lacks(None);
         if !lacks.is_empty() {
-            lacks.extend(doctor::hercules_lack());
+            lacks.extend(Hercules::lack(None));
         }
         lacks
     };
@@ -70,10 +71,10 @@ fn provide(progress: &Progress) -> Result<()> {
 /// Hercules.
 pub fn hercules() -> Result<PathBuf> {
     install::provide(
-        || doctor::hercules_lack().into_iter().collect(),
+        || Hercules::lack(None).into_iter().collect(),
         &Progress::Plain,
     )?;
-    install::in_path(doctor::HERCULES).context("Hercules is not in the PATH")
+    Ok(Hercules::locate(None)?.path)
 }
 
 /// The library that shows a program another clock of the host, which one test needs. Used without the command of that

@@ -511,6 +511,9 @@ pub struct RunArguments {
         default_value = "qemu"
     )]
     pub emulator: Emulator,
+    /// The Hercules to use [default: the environment's MILLIMETER_HERCULES, else hercules in the PATH]
+    #[arg(long, value_name = "PATH")]
+    pub hercules: Option<PathBuf>,
     /// The form of the image that is IPLed, with the guest in it: elf, bios or scsi in QEMU, ins, card or dasd in Hercules
     /// [default: an ELF and files beside it in QEMU, ins in Hercules]
     #[arg(long, value_enum, value_name = "FORM", hide_possible_values = true)]
@@ -642,6 +645,7 @@ impl RunArguments {
             devices,
             rtc: self.below.rtc,
             qemu: self.below.qemu.clone(),
+            hercules: self.hercules.clone(),
             below: self.emulator,
             form: self.ipl,
             cpu_model: self.below.cpu_model.clone(),

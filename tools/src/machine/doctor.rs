@@ -12,7 +12,10 @@ use crate::{
         toolchain,
     },
     computer::progress::Progress,
-    machine::qemu::Qemu,
+    machine::{
+        hercules::{self, Hercules},
+        qemu::Qemu,
+    },
 };
 
 /// What a run needs and this computer lacks. `chosen` is the QEMU of the command line.
@@ -23,11 +26,11 @@ pub fn lacks(chosen: Option<&Path>) -> Vec<Lack> {
         .collect()
 }
 
-/// What a run in Hercules lacks.
-pub fn lacks_in_hercules() -> Vec<Lack> {
+/// What a run in Hercules lacks. `chosen` is the Hercules of the command line.
+pub fn lacks_in_hercules(chosen: Option<&Path>) -> Vec<Lack> {
     toolchain_lack()
         .into_iter()
-        .chain(hercules_lack())
+        .chain(Hercules::lack(chosen))
         .collect()
 }
 
@@ -151,25 +154,13 @@ fn setpriv() -> Finding {
     }
 }
 
-/// The program of Hercules.
-pub const HERCULES: &str = "hercules";
-
-/// Hercules. Only runs in it need it.
-pub fn hercules_lack() -> Option<Lack> {
-    install::in_path(HERCULES).is_none().then(|| Lack {
-        what: "Hercules, for runs below which is Hercules".to_owned(),
-        packages: vec!["hercules"],
-        otherwise: "do without Hercules: leave --below hercules out; its tests fail".to_owned(),
-    })
-}
-
 fn hercules() -> Finding {
-    let (text, is_fine) = match install::in_path(HERCULES) {
-        Some(path) => (path.display().to_string(), true),
-        None => (
+    let (text, is_fine) = match Hercules::locate(None) {
+        Ok(Hercules { path }) => (path.display().to_string(), true),
+        Err(_) => (
             format!(
                 "only runs with --below hercules and their tests need it; to install it: {}",
-                install::command(&[HERCULES])
+                install::command(&[hercules::PACKAGE])
             ),
             false,
         ),

@@ -5,7 +5,7 @@
 //! in it, and it does not end when its CPUs wait for ever: whoever has heard the end of the run ends it.
 
 use std::{
-    fmt,
+    env, fmt,
     path::{Path, PathBuf},
 };
 
@@ -13,15 +13,32 @@ use anyhow::{Context, Result, bail};
 use link::state::Mode;
 
 use crate::{
-    building::{forms, install},
-    computer::progress::Progress,
-    machine::doctor,
+    building::{
+        forms,
+        install::{self, Lack},
+    },
     numbers::quantities::Rtc,
     options::RunOptions,
 };
 
 /// The most storage that its package can be configured with and that a guest of the machine can use.
 pub const MOST_STORAGE: u64 = 2 << 30;
+
+/// The program.
+const PROGRAM: &str = "hercules";
+
+/// Debian's package.
+pub const PACKAGE: &str = "hercules";
+
+/// Names a Hercules other than the one in the `PATH`; `--hercules` overrides it.
+const VARIABLE: &str = "MILLIMETER_HERCULES";
+
+/// The Hercules that the user names.
+fn named(chosen: Option<&Path>) -> Option<PathBuf> {
+    chosen
+        .map(Path::to_owned)
+        .or_else(|| env::var_os(VARIABLE).map(PathBuf::from))
+}
 
 /// A Hercules on this computer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,11 +63,32 @@ pub struct Launch {
 }
 
 impl Hercules {
-    /// The Hercules of the `PATH`; installs it, and what builds the image, if that is possible.
-    pub fn provide(progress: &Progress) -> Result<Self> {
-        install::provide(doctor::lacks_in_hercules, progress)?;
-        let path = install::in_path(doctor::HERCULES).context("Hercules is not in the PATH")?;
+    /// The Hercules of this path, else of the environment, else of the `PATH`.
+    pub fn locate(chosen: Option<&Path>) -> Result<Self> {
+        let path = match named(chosen) {
+            Some(path) if install::is_program(&path) => path,
+            Some(path) => bail!(
+                "{} is not a program; give --hercules the path of {PROGRAM}, or leave it out",
+                path.display()
+            ),
+            None => install::in_path(PROGRAM).context("Hercules is not in the PATH")?,
+        };
+        // It is started in another directory.
+        let path = std::path::absolute(&path)
+            .with_context(|| format!("cannot find {}", path.display()))?;
         Ok(Self { path })
+    }
+
+    /// What must be installed for [`Self::locate`] to succeed; `None` if the user names a Hercules.
+    pub fn lack(chosen: Option<&Path>) -> Option<Lack> {
+        let is_there = named(chosen).is_some() || install::in_path(PROGRAM).is_some();
+        (!is_there).then(|| Lack {
+            what: "Hercules, for runs below which is Hercules".to_owned(),
+            packages: vec![PACKAGE],
+            otherwise: format!(
+                "name one with --hercules PATH or the variable {VARIABLE}, or leave --below hercules out; its tests fail"
+            ),
+        })
     }
 
     /// How it is started with the form of the image in this directory.

@@ -19,7 +19,7 @@ use crate::{
     building::{
         build,
         forms::{self, Carried, Form},
-        version,
+        install, version,
     },
     computer::{
         interrupt,
@@ -143,7 +143,9 @@ fn run_nested(
 fn run_in_hercules(options: &RunOptions, progress: &Progress) -> Result<RunOutcome> {
     options.check()?;
     hercules::check(options)?;
-    let hercules = Hercules::provide(progress)?;
+    let chosen = options.hercules.as_deref();
+    install::provide(|| doctor::lacks_in_hercules(chosen), progress)?;
+    let hercules = Hercules::locate(chosen)?;
     let guest = guest(options, progress)?;
     let prepared = Prepared::staged(&guest, options, &[], progress)?;
     let profilers = Profilers::default();

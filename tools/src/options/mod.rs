@@ -76,6 +76,8 @@ pub struct RunOptions {
     pub qemu: Option<PathBuf>,
     /// The emulator below the machine.
     pub below: Emulator,
+    /// The Hercules to use; by default the one that [`crate::machine::hercules`] finds.
+    pub hercules: Option<PathBuf>,
     /// The form of the image that is IPLed; by default the one that the emulator loads fastest.
     pub form: Option<Form>,
     /// QEMU's name for the CPU.
@@ -172,6 +174,7 @@ impl RunOptions {
             rtc: Rtc::Now,
             qemu: None,
             below: Emulator::Qemu,
+            hercules: None,
             form: None,
             cpu_model: "max".to_owned(),
             out: None,
