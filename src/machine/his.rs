@@ -2,7 +2,7 @@
 //!
 //! HIS measures at the machine's own level, below the guest. Commands of the operator and requests of profilers on the
 //! host wait until a CPU has left its guest and has the turn. That CPU then does the work for all CPUs, because no
-//! other one is executing. So HIS needs turns, and therefore a clock that counts instructions.
+//! other one is executing. In real time there are no turns, so HIS works there only for a guest with one CPU.
 
 mod authorization;
 mod level;
@@ -37,16 +37,23 @@ pub fn work(cpu: &mut Cpu) {
     let machine = cpu.machine;
     let service = machine.his;
     service.attention.store(false, Ordering::Relaxed);
-    if machine.configuration.mode == Mode::RealTime {
+    if !is_possible(machine) {
         profilers::refuse(service);
         while service.operator_requests.lock().pop_front().is_some() {
             console::say(format_args!(
-                "HIS needs a clock that counts instructions, and in real time there is none; begin the run without --real-time\n"
+                "HIS does its work for all CPUs while none of them runs, and in real time {} run at the same time; begin the run with one CPU, or without --real-time\n",
+                machine.configuration.cpus
             ));
         }
         return;
     }
     act(service, &mut Level::of(cpu));
+}
+
+/// Whether no other CPU executes while one does the work of HIS.
+const fn is_possible(machine: &Machine) -> bool {
+    let configuration = &machine.configuration;
+    matches!(configuration.mode, Mode::Exact { .. }) || configuration.cpus == 1
 }
 
 /// The guest has ended: writes what a run has collected. No other CPU runs, and the caller no longer uses any reference

@@ -555,7 +555,7 @@ pub struct RunArguments {
     pub when_waiting: Vec<String>,
     /// What the operator says to HIS before the guest starts, as 'F HIS,B,CTRSET=ALL': MODIFY HIS begins and ends
     /// collection runs, D HIS shows them. HIS then gets the samples, and the run itself takes none
-    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["freq", "interval", "real_time"], value_parser = his_command)]
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["freq", "interval"], value_parser = his_command)]
     pub his: Vec<String>,
     /// A parameter file of HIS: DDNAME=NAME in a command to HIS takes its keywords from FILE. May be given several
     /// times

@@ -5,6 +5,7 @@ use crate::arch::tod::Tod;
 use crate::cpumf::model::{BSDES, CounterRange, capacity_identifier};
 use crate::cpumf::sampling::request;
 use crate::guest::measuring::{assist, machine_level};
+use crate::guest::state::account::Mode;
 use crate::guest::state::pending_work::PendingWork;
 use crate::his::command::Name;
 use crate::his::event::{Event, Events, SampleTypes, ZOS_COUNTERS};
@@ -164,7 +165,13 @@ impl crate::his::Machine for Level<'_> {
             configuration,
             ..
         } = self.machine;
-        let sources = Events::of_counter_sets(machine_level::sources(model, configuration));
+        // In real time no hardware counter has a source.
+        let sources = match configuration.mode {
+            Mode::Exact { .. } => {
+                Events::of_counter_sets(machine_level::sources(model, configuration))
+            }
+            Mode::RealTime => Events::NONE,
+        };
         // The monitor calls are those that the enhanced-monitor facility counts.
         let sources = if model.has_enhanced_monitor() {
             sources.union(Events::SOFTWARE)

@@ -3,7 +3,6 @@
 use super::level::Level;
 use crate::arch::address::Absolute;
 use crate::arch::condition::ConditionCode;
-use crate::guest::state::account::Mode;
 use crate::guest::storage;
 use crate::his::registry::Owner;
 use crate::his::request::{Function, LONGEST_ANSWER, Request, flags};
@@ -13,7 +12,7 @@ use crate::machine::state::machine::Cpu;
 use core::sync::atomic::Ordering;
 use zerocopy::IntoBytes;
 
-/// Refuses the requests of the host: there is no service in real time.
+/// Refuses the requests of the host: there is no service in real time for several CPUs.
 pub(super) fn refuse(service: &Service) {
     loop {
         let next = service.requests.lock().pop_front();
@@ -60,7 +59,7 @@ pub fn serve(cpu: &mut Cpu) {
     if fetched.is_err() {
         return;
     }
-    if configuration.mode == Mode::RealTime {
+    if !super::is_possible(machine) {
         request.reason = Reason::NotEnabled.code().into();
     } else {
         let mut area = machine.his.area.lock();

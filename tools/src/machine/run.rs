@@ -467,6 +467,11 @@ impl<'a> Prepared<'a> {
     /// A guest of which nothing is staged yet, with options in which names are resolved.
     fn new(guest: &'a Guest, options: RunOptions, progress: &Progress) -> Result<Self> {
         let cpus = options.cpus_for(&guest.name, guest.cpus)?;
+        if options.mode == Mode::RealTime && cpus > 1 && options.asks_his() {
+            bail!(
+                "HIS does its work while no CPU runs, and in real time {cpus} CPUs run at the same time; choose --cpus 1, or a run in QEMU without --real-time"
+            );
+        }
         let image = build::build_image(progress)?;
         let staging = Staging::new()?;
         let elf = fs::read(&image)
