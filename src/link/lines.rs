@@ -4,6 +4,8 @@
 //! below. So the bytes of the link go in lines of their own, which begin with [`MARK`]. Each three bytes are four
 //! characters that every code page has. The frames in these bytes are checked as always: a line that was damaged or
 //! lost shows as a frame that does not check.
+//!
+//! The host types such lines too. A console takes only short ones, and one at a time: [`super::state::LineRead`].
 
 /// The characters for the numbers from 0 to 63.
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -14,6 +16,9 @@ pub const MARK: &[u8; 3] = b"MM:";
 /// The most bytes in one line. With its mark and the headings of an event, such a line fits into a service-call
 /// control block.
 pub const LONGEST: usize = 2_940;
+
+/// The most bytes in one line that the host types. Hercules takes a command of 123 characters, and cuts a longer one.
+pub const LONGEST_TYPED: usize = 90;
 
 /// The characters of a line with so many bytes.
 #[must_use]
@@ -84,6 +89,7 @@ mod tests {
         assert_eq!(line(b"Ma"), b"MM:TWE");
         assert_eq!(line(&[]), MARK);
         assert_eq!(line(&[0; LONGEST]).len(), LONGEST_LINE);
+        assert_eq!(line(&[0; LONGEST_TYPED]).len(), 123);
     }
 
     #[test]

@@ -312,6 +312,15 @@ payload! {
 }
 
 payload! {
+    /// The machine has read lines from a console of lines: the host may type the next. Such a console keeps one line, and
+    /// forgets it when another is typed. The first of these says that none has been read, before the run begins.
+    LineRead = 14, 4 bytes {
+        /// The lines with bytes of the link that it has read so far.
+        lines: U32,
+    }
+}
+
+payload! {
     /// The guest's program has been loaded again.
     Loaded = 9, 16 bytes {
         /// How many times it has been loaded so far, including the first.
@@ -366,6 +375,8 @@ pub enum State<'a> {
     Traced(&'a Traced),
     /// Kind 13.
     Looping(&'a Looping),
+    /// Kind 14.
+    LineRead(&'a LineRead),
 }
 
 /// The error in a run-state payload.
@@ -439,6 +450,7 @@ impl<'a> State<'a> {
             Held::KIND => Self::Held(whole(kind, bytes)?),
             Traced::KIND => Self::Traced(whole(kind, bytes)?),
             Looping::KIND => Self::Looping(whole(kind, bytes)?),
+            LineRead::KIND => Self::LineRead(whole(kind, bytes)?),
             _ => return Err(StateError::Kind(kind)),
         })
     }

@@ -503,7 +503,7 @@ pub struct RunArguments {
     /// with devices is exact in instructions but not repeatable
     #[arg(long, value_name = "'OPTION VALUE'", allow_hyphen_values = true)]
     pub qemu_arg: Vec<QemuArgument>,
-    /// The emulator below the machine. Below hercules, runs are in real time, without devices, input and program events
+    /// The emulator below the machine. Below hercules, runs are in real time, without devices and program events
     #[arg(
         long = "below",
         value_name = "EMULATOR",

@@ -7,7 +7,7 @@
 use crate::link::data::{Counters, SampleHead};
 use crate::link::frame::{self, Channel};
 use crate::link::lines;
-use crate::link::state::Payload;
+use crate::link::state::{LineRead, Payload};
 use crate::machine::hardware::sclp::{self, ConsoleKind, LARGEST_WRITE};
 use core::fmt;
 use spin::Mutex;
@@ -101,6 +101,18 @@ pub fn use_frames() {
     output.flush();
     output.framed = true;
     output.bytes(&[frame::DELIMITER]);
+    drop(output);
+    if carries_lines() {
+        state(&LineRead::default());
+        flush();
+    }
+}
+
+/// Whether the frames go in lines of text.
+#[must_use]
+pub fn carries_lines() -> bool {
+    let output = OUTPUT.lock();
+    output.framed && output.kind == ConsoleKind::Line
 }
 
 /// Whether output goes out in frames.

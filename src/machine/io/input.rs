@@ -6,8 +6,9 @@
 
 use crate::arch::control::CR0_SERVICE_SIGNAL;
 use crate::link::frame::{Channel, Decoder, Received};
+use crate::link::lines;
 use crate::link::service::{Function, Request};
-use crate::link::state::{InputRead, TYPED_AHEAD};
+use crate::link::state::{InputRead, LineRead, TYPED_AHEAD};
 use crate::machine::hardware::sclp;
 use crate::machine::io::console;
 use spin::Mutex;
@@ -37,6 +38,8 @@ pub enum HostMessage {
 struct Incoming {
     decoder: Decoder<1024>,
     line: heapless::Vec<u8, { LONGEST + 1 }>,
+    /// The lines with bytes of the link that were read.
+    lines: u32,
 }
 
 /// The host's input.
@@ -70,6 +73,7 @@ impl Input {
             incoming: Mutex::new(Incoming {
                 decoder: Decoder::new(),
                 line: heapless::Vec::new(),
+                lines: 0,
             }),
             listening,
         }
@@ -114,27 +118,42 @@ impl Input {
     /// message that needs an answer, or bytes for the guest, arrived.
     pub fn read(&self, mut answer: impl FnMut(HostMessage)) -> bool {
         let mut complete = false;
+        let mut accept = |byte| match self.accept(byte) {
+            Accepted::Nothing => {}
+            Accepted::Typed => complete = true,
+            Accepted::NeedsAnswer(message) => {
+                complete = true;
+                answer(message);
+            }
+            Accepted::NeedsNoAnswer(message) => answer(message),
+        };
         let mut bytes = [0; 2048];
         let count = sclp::read(&mut bytes);
-        for &byte in bytes.iter().take(count) {
-            match self.accept(byte) {
-                Accepted::Nothing => {}
-                Accepted::Typed => complete = true,
-                Accepted::NeedsAnswer(message) => {
-                    complete = true;
-                    answer(message);
-                }
-                Accepted::NeedsNoAnswer(message) => answer(message),
-            }
+        let bytes = bytes.get(..count).unwrap_or_default();
+        if !console::carries_lines() {
+            bytes.iter().copied().for_each(accept);
+        } else if let Some(carried) = lines::decode(bytes) {
+            // What a person types there is not of the link.
+            self.note_line();
+            carried.for_each(&mut accept);
         }
         console::flush();
         complete
     }
 
+    /// Tells the host that it may type the next line.
+    fn note_line(&self) {
+        let mut incoming = self.incoming.lock();
+        incoming.lines = incoming.lines.wrapping_add(1);
+        let lines = incoming.lines.into();
+        drop(incoming);
+        console::state(&LineRead { lines });
+    }
+
     /// Accepts one byte.
     fn accept(&self, byte: u8) -> Accepted {
         let mut incoming = self.incoming.lock();
-        let Incoming { decoder, line } = &mut *incoming;
+        let Incoming { decoder, line, .. } = &mut *incoming;
         if console::framed() {
             return match decoder.push(byte) {
                 Received::Frame(frame) => self.accept_frame(frame.channel, frame.payload),

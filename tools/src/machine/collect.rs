@@ -114,6 +114,11 @@ pub enum Noted {
         /// Number of these bytes.
         bytes: usize,
     },
+    /// The machine has read from a console of lines, and the host may type the next.
+    LineRead {
+        /// The number of lines so far.
+        lines: u32,
+    },
     /// The guest has been loaded anew.
     Loaded,
     /// The guest has ended; its totals and counters follow.
@@ -666,6 +671,9 @@ impl<'t> Collector<'t> {
             }
             Ok(State::InputRead(read)) => Noted::InputRead {
                 bytes: read.bytes.get() as usize,
+            },
+            Ok(State::LineRead(read)) => Noted::LineRead {
+                lines: read.lines.get(),
             },
             Ok(State::Totals(totals)) => {
                 record.totals.retain(|known| known.cpu != totals.cpu.get());

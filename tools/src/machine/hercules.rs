@@ -1,8 +1,9 @@
 //! Hercules: another emulator below the machine.
 //!
 //! It IPLs a form of the image that it can load, with the loader block and the guest in it. Its console has only
-//! lines of text, in which the machine sends its frames. It reads no commands here, so nothing can be said to a machine
-//! in it, and it does not end when its CPUs wait for ever: whoever has heard the end of the run ends it.
+//! lines of text, in which the machine sends its frames. It reads its commands from standard input, as it does for a window
+//! of buttons: one of them passes a line on to the machine ([`super::typist`]). It does not end when its CPUs wait for
+//! ever: whoever has heard the end of the run ends it.
 
 use std::{
     env, fmt,
@@ -32,6 +33,9 @@ pub const PACKAGE: &str = "hercules";
 
 /// Names a Hercules other than the one in the `PATH`; `--hercules` overrides it.
 const VARIABLE: &str = "MILLIMETER_HERCULES";
+
+/// The last argument of a Hercules that reads its commands from standard input.
+const COMMANDS_FROM_INPUT: &str = "EXTERNALGUI";
 
 /// The Hercules that the user names.
 fn named(chosen: Option<&Path>) -> Option<PathBuf> {
@@ -105,6 +109,7 @@ impl Hercules {
                 "-d".to_owned(),
                 "-f".to_owned(),
                 forms::HERCULES_CONFIGURATION.to_owned(),
+                COMMANDS_FROM_INPUT.to_owned(),
             ],
         })
     }
@@ -122,11 +127,6 @@ pub fn check(options: &RunOptions) -> Result<()> {
             !options.devices.is_empty(),
             "none of QEMU's devices",
             "leave --qemu-arg out",
-        ),
-        (
-            !options.script.is_empty(),
-            "no input for its console",
-            "give the operator's commands with --operator",
         ),
         (
             options.rtc != Rtc::Now,

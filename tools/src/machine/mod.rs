@@ -22,3 +22,4 @@ pub mod session;
 pub mod slot;
 pub mod snapshot;
 pub mod stage;
+pub mod typist;

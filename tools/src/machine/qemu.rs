@@ -26,7 +26,7 @@ use crate::{
         forms::Form,
         install::{self, Lack},
     },
-    machine::listener::Listener,
+    machine::{listener::Listener, typist::Typist},
     numbers::quantities::{Rtc, Storage},
     options::execution_log::ExecutionLog,
 };
@@ -328,6 +328,7 @@ pub struct Running {
     complaints: Option<JoinHandle<Vec<u8>>>,
     /// The messages of a program that does not end by itself.
     messages: Option<Arc<Mutex<Vec<u8>>>>,
+    typist: Typist,
 }
 
 impl Running {
@@ -399,6 +400,7 @@ impl Running {
             output,
             complaints: Some(complaints),
             messages,
+            typist: Typist::default(),
         })
     }
 
@@ -413,6 +415,27 @@ impl Running {
 
     /// Sends bytes. A closed input is not an error: the end shows on the output.
     pub fn send(&mut self, bytes: &[u8]) {
+        if self.is_hercules() {
+            self.typist.add(bytes);
+            self.type_on();
+        } else {
+            self.write(bytes);
+        }
+    }
+
+    /// The machine has read so many lines from a console of lines.
+    pub fn line_read(&mut self, lines: u32) {
+        self.typist.note_read(lines);
+        self.type_on();
+    }
+
+    fn type_on(&mut self) {
+        while let Some(line) = self.typist.line() {
+            self.write(&line);
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
         if let Some(input) = &mut self.input {
             let sent = input.write_all(bytes).and_then(|()| input.flush());
             if sent.is_err() {

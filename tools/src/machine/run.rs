@@ -105,10 +105,7 @@ pub fn run_with(
         );
     }
     if options.below == Emulator::Hercules {
-        if person.is_some() {
-            bail!("nothing can be typed to a machine in Hercules; leave --below out, or use `run`");
-        }
-        return run_in_hercules(options, progress);
+        return run_in_hercules(options, progress, person);
     }
     let qemu = ready(options, progress)?;
     let guest = guest(options, progress)?;
@@ -140,7 +137,11 @@ fn run_nested(
 }
 
 /// Runs a guest in Hercules.
-fn run_in_hercules(options: &RunOptions, progress: &Progress) -> Result<RunOutcome> {
+fn run_in_hercules(
+    options: &RunOptions,
+    progress: &Progress,
+    person: Option<Person<'_>>,
+) -> Result<RunOutcome> {
     options.check()?;
     hercules::check(options)?;
     let chosen = options.hercules.as_deref();
@@ -153,7 +154,7 @@ fn run_in_hercules(options: &RunOptions, progress: &Progress) -> Result<RunOutco
         &Below::Hercules(&hercules),
         None,
         progress,
-        None,
+        person,
         profilers,
         None,
     )

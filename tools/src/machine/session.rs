@@ -334,6 +334,7 @@ impl Session<'_, '_, '_, '_> {
                 self.unread = self.unread.saturating_sub(bytes);
                 self.send_typed();
             }
+            Noted::LineRead { lines } => self.machine.line_read(lines),
             Noted::GuestEnded => {
                 self.held = None;
                 self.ended.get_or_insert_with(Instant::now);

@@ -8,6 +8,6 @@ pub enum Emulator {
     /// QEMU: exact runs, devices, Linux
     #[default]
     Qemu,
-    /// Hercules 3.13: runs in real time, without devices and without input
+    /// Hercules: runs in real time, without devices
     Hercules,
 }
