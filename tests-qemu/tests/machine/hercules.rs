@@ -1,13 +1,33 @@
 //! Guests below which is Hercules: another emulator, without instruction-execution protection, whose console has only lines.
 
+use std::{
+    collections::VecDeque,
+    io,
+    path::Path,
+    sync::{
+        Mutex,
+        mpsc::{self, Sender},
+    },
+    thread,
+    time::Duration,
+};
+
 use measure::{
-    computer::progress::Progress,
+    computer::{
+        person::{Display, Input, Person},
+        progress::Progress,
+    },
     conformance::clause::Clause,
+    machine::run::{RunOutcome, run_with},
+    numbers::quantities::Sampling,
     options::{RunOptions, emulator::Emulator},
     report::Report,
 };
 use millimeter::link::state::Mode;
+use tempfile::TempDir;
 use tests_qemu::ipl;
+
+use crate::his;
 
 /// Whether there is a Hercules. Where there is none and none can be installed, the test says so and passes.
 pub fn is_there(test: &str) -> bool {
@@ -69,6 +89,56 @@ fn behaviour_guests_end_in_hercules_as_they_declare() {
     }
 }
 
+/// Every behaviour guest that asks for nothing that is lacking, in each of its configurations: prints how it ends. The book
+/// has the numbers.
+#[test]
+#[ignore = "long: prints how every behaviour guest ends in Hercules"]
+fn behaviour_guests_are_counted_in_hercules() {
+    if !is_there("behaviour_guests_are_counted_in_hercules") {
+        return;
+    }
+    let counted = Mutex::new((0, 0));
+    let guests = Mutex::new(ipl::behaviour_guests().into_iter());
+    let next = || guests.lock().unwrap().next();
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(guest) = next() {
+                    let clause = Clause::read(&ipl::guest_file(&guest).unwrap()).unwrap();
+                    for run in clause.runs(&guest).unwrap() {
+                        let passed = passes(&clause, &run.name, run.options);
+                        let mut counted = counted.lock().unwrap();
+                        counted.0 += u32::from(passed);
+                        counted.1 += 1;
+                    }
+                }
+            });
+        }
+    });
+    let (passed, all) = *counted.lock().unwrap();
+    println!("{passed} of {all} runs end as they declare");
+    assert!(passed > all / 3);
+}
+
+/// Whether a guest ends as it declares; prints why it does not.
+fn passes(clause: &Clause, name: &str, options: RunOptions) -> bool {
+    let options = RunOptions {
+        limit: Some(Duration::from_secs(20)),
+        ..in_hercules(options)
+    };
+    let why = match ipl::above(&options) {
+        Ok(outcome) if clause.end.is_met(&outcome.end) => None,
+        Ok(outcome) => {
+            let end = outcome.end.sentence();
+            let failed = outcome.console.lines().find(|line| line.contains("FAILED"));
+            Some(failed.map_or(end.clone(), |line| format!("{end}: {line}")))
+        }
+        Err(refusal) => Some(format!("refused: {refusal:#}")),
+    };
+    println!("{name}: {}", why.as_deref().unwrap_or("as it declares"));
+    why.is_none()
+}
+
 /// The samples of the hash workload are where it works.
 #[test]
 fn a_workload_is_sampled_in_hercules() {
@@ -87,6 +157,118 @@ fn a_workload_is_sampled_in_hercules() {
     // The busier the host is, the more samples are elsewhere.
     let work = of("hash::work") + of("sha2::");
     assert!(work > 100, "{work} of {all}: {:?}", report.hot);
+}
+
+/// Samples of both types and monitor calls, which need no clock that counts instructions.
+const BEGIN: &str = "F HIS,B,TT='In Hercules',CTRSET=SOFTWARE,SAMPTYPE=(BASIC,DIAG),SAMPFREQ=60000";
+
+/// The only collection run in a directory has left each of its files, and `dump` finds nothing wrong in them.
+fn has_files(directory: &Path, outcome: &RunOutcome) {
+    let found = his::files(directory, outcome);
+    for kind in ["000.CNT", "000.SMP.00", "000.MAP", "000.SMF"] {
+        let bytes = found.get(kind);
+        assert!(
+            bytes.is_some_and(|bytes| !bytes.is_empty()),
+            "{kind}: {:?}, {}",
+            found.keys(),
+            ipl::story(outcome)
+        );
+    }
+    his::nothing_is_wrong(directory);
+}
+
+/// What HIS collects comes over the console of lines.
+#[test]
+fn a_collection_run_in_hercules_leaves_its_files() {
+    if !is_there("a_collection_run_in_hercules_leaves_its_files") {
+        return;
+    }
+    let directory = TempDir::new().unwrap();
+    let options = in_hercules(RunOptions {
+        sampling: Sampling::Off,
+        out: Some(directory.path().to_owned()),
+        operator: vec![BEGIN.to_owned()],
+        ..RunOptions::new("hash")
+    });
+    let outcome = measure::machine::run::run(&options, &Progress::Silent).unwrap();
+    assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
+    is_whole(&outcome.report);
+    has_files(directory.path(), &outcome);
+    assert!(outcome.report.taken() > 100, "{}", ipl::story(&outcome));
+}
+
+/// A person who says the next command when an answer has a text.
+struct Operator {
+    said: Sender<Input>,
+    dialogue: VecDeque<(&'static str, &'static str)>,
+}
+
+impl Operator {
+    fn say(&mut self, command: &str) {
+        self.said.send(Input::Operator(command.to_owned())).unwrap();
+    }
+}
+
+impl io::Write for Operator {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Display for Operator {
+    fn answer(&mut self, line: &str) -> io::Result<()> {
+        let next = self.dialogue.front();
+        if let Some(&(awaited, command)) = next
+            && line.contains(awaited)
+        {
+            self.dialogue.pop_front();
+            self.say(command);
+        }
+        Ok(())
+    }
+}
+
+/// The operator's commands are typed at Hercules' console while the guest works.
+#[test]
+fn a_collection_run_begins_and_ends_by_command_while_a_guest_works_in_hercules() {
+    if !is_there("a_collection_run_begins_and_ends_by_command_while_a_guest_works_in_hercules") {
+        return;
+    }
+    let directory = TempDir::new().unwrap();
+    let options = in_hercules(RunOptions {
+        sampling: Sampling::Off,
+        out: Some(directory.path().to_owned()),
+        ..RunOptions::new("spin")
+    });
+    let (said, input) = mpsc::channel();
+    let mut operator = Operator {
+        said,
+        dialogue: VecDeque::from([
+            ("SYSHIS", "D HIS"),
+            ("COMPLETION STATUS: IN PROGRESS", "F HIS,END"),
+            ("MMH111I", "D HIS"),
+            ("COMPLETION STATUS: SUCCESSFUL", "END"),
+        ]),
+    };
+    operator.say(BEGIN);
+    let person = Person {
+        input: Some(input),
+        is_operator: true,
+        screen: &mut operator,
+    };
+    let outcome = run_with(&options, &Progress::Silent, Some(person)).unwrap();
+    assert!(operator.dialogue.is_empty(), "{}", ipl::story(&outcome));
+    assert!(
+        outcome.end.sentence().contains("the operator ended"),
+        "{}",
+        ipl::story(&outcome)
+    );
+    is_whole(&outcome.report);
+    has_files(directory.path(), &outcome);
 }
 
 /// The machine says what a run in Hercules cannot have, and what to do.

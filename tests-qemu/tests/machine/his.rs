@@ -67,7 +67,7 @@ fn collect(directory: &Path, begin: &str, later: &[&str]) -> RunOutcome {
 }
 
 /// The files of the only collection run in a directory, by the part of their names behind the prefix.
-fn files(directory: &Path, outcome: &RunOutcome) -> BTreeMap<String, Vec<u8>> {
+pub fn files(directory: &Path, outcome: &RunOutcome) -> BTreeMap<String, Vec<u8>> {
     let [prefix] = &outcome.report.record.collections[..] else {
         panic!("{:?}", outcome.report.record.collections);
     };
@@ -81,7 +81,7 @@ fn files(directory: &Path, outcome: &RunOutcome) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// Dumps every file of the collection runs in a directory: no field breaks a rule.
-fn nothing_is_wrong(directory: &Path) {
+pub fn nothing_is_wrong(directory: &Path) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy();
