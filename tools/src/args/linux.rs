@@ -12,7 +12,9 @@ use crate::{
     events::command::event,
     linux::{LinuxOptions, Release},
     numbers::quantities::{Sampling, Storage},
-    options::{RunOptions, configuration::Configuration, devices::Devices, disk::Disk},
+    options::{
+        RunOptions, configuration::Configuration, devices::Devices, disk::Disk, emulator::Emulator,
+    },
 };
 
 /// How often the machine takes a sample by default.
@@ -62,7 +64,7 @@ pub struct LinuxArguments {
     #[arg(long, conflicts_with_all = ["freq", "interval"])]
     pub no_sampling: bool,
     /// What the operator says to HIS before the guest starts, as 'F HIS,B,CTRSET=ALL'
-    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["freq", "interval", "profile", "real_time"], value_parser = his_command)]
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["freq", "interval", "profile"], value_parser = his_command)]
     pub his: Vec<String>,
     /// A parameter file of HIS: DDNAME=NAME in a command to HIS takes its keywords from FILE
     #[arg(long, value_name = "NAME=FILE", requires = "his", value_parser = parameter_file)]
@@ -85,6 +87,17 @@ pub struct LinuxArguments {
     /// What the operator says when a trace has stopped the guest, or every CPU waits: one of these each time
     #[arg(long, value_name = "COMMAND")]
     pub when_waiting: Vec<String>,
+    /// The emulator below the machine. Below hercules, Linux boots each time, in real time and without devices
+    #[arg(
+        long = "below",
+        value_name = "EMULATOR",
+        value_enum,
+        default_value = "qemu"
+    )]
+    pub emulator: Emulator,
+    /// The Hercules to use [default: the environment's MILLIMETER_HERCULES, else hercules in the PATH]
+    #[arg(long, value_name = "PATH")]
+    pub hercules: Option<PathBuf>,
     /// What is below the machine.
     #[command(flatten)]
     pub below: BelowArguments,
@@ -137,7 +150,7 @@ impl LinuxArguments {
             network: self.net,
             more: Vec::new(),
         };
-        let mode = if self.real_time {
+        let mode = if self.real_time || self.emulator == Emulator::Hercules {
             Mode::RealTime
         } else if devices.is_empty() {
             Mode::Exact
@@ -176,6 +189,8 @@ impl LinuxArguments {
                 mode,
                 rtc: self.below.rtc,
                 qemu: self.below.qemu.clone(),
+                below: self.emulator,
+                hercules: self.hercules.clone(),
                 cpu_model: self.below.cpu_model.clone(),
                 console_limit: self.below.console_limit,
                 data_limit: self.below.data_limit,

@@ -58,10 +58,12 @@ use crate::{
     },
     machine::{
         guest::Guest,
+        hercules::Hercules,
+        qemu::Qemu,
         run::{self, RunOutcome},
     },
     numbers::quantities::Storage,
-    options::RunOptions,
+    options::{RunOptions, emulator::Emulator},
     symbols::{SymbolTable, signed::Nonce},
 };
 
@@ -325,6 +327,12 @@ pub fn prepare(options: &LinuxOptions, progress: &Progress) -> Result<Prepared> 
     })
 }
 
+/// The emulator below the machine.
+enum Below {
+    Qemu(Qemu),
+    Hercules(Hercules),
+}
+
 /// Boots Linux, or goes on with one that has started, and runs the command in it; `out` shows what it writes. An error
 /// means that nothing could be started.
 pub fn run(
@@ -332,7 +340,10 @@ pub fn run(
     progress: &Progress,
     out: &mut dyn Write,
 ) -> Result<LinuxOutcome> {
-    let qemu = run::ready(&options.run, progress)?;
+    let below = match options.run.below {
+        Emulator::Qemu => Below::Qemu(run::ready(&options.run, progress)?),
+        Emulator::Hercules => Below::Hercules(run::ready_in_hercules(&options.run, progress)?),
+    };
     let mut prepared = prepare(options, progress)?;
     let has_work = prepared.work.is_some();
     // A guest that is kept has its first file system already.
@@ -345,8 +356,11 @@ pub fn run(
         }
     }
     let mut started = None;
-    if started::is_wanted(options) && has_work {
-        match started::system(&prepared, &guest, options, &qemu, progress) {
+    if let Below::Qemu(qemu) = &below
+        && started::is_wanted(options)
+        && has_work
+    {
+        match started::system(&prepared, &guest, options, qemu, progress) {
             Ok((system, nonce)) => {
                 prepared.nonce = Some(nonce);
                 started = Some(system);
@@ -398,9 +412,16 @@ pub fn run(
         is_operator: false,
         screen: &mut screen,
     });
-    let run = match started {
-        Some(started) => run::run_from(started, &qemu, &guest, &run_options, progress, person),
-        None => run::run_guest(&qemu, &guest, &run_options, progress, person, []),
+    let run = match (&below, started) {
+        (Below::Qemu(qemu), Some(started)) => {
+            run::run_from(started, qemu, &guest, &run_options, progress, person)
+        }
+        (Below::Qemu(qemu), None) => {
+            run::run_guest(qemu, &guest, &run_options, progress, person, [])
+        }
+        (Below::Hercules(hercules), _) => {
+            run::run_guest_in_hercules(hercules, &guest, &run_options, progress, person)
+        }
     };
     drop(raw);
     Ok(LinuxOutcome {

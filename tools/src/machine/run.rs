@@ -142,16 +142,32 @@ fn run_in_hercules(
     progress: &Progress,
     person: Option<Person<'_>>,
 ) -> Result<RunOutcome> {
+    let hercules = ready_in_hercules(options, progress)?;
+    let guest = guest(options, progress)?;
+    run_guest_in_hercules(&hercules, &guest, options, progress, person)
+}
+
+/// As [`ready`], for a run in Hercules.
+pub fn ready_in_hercules(options: &RunOptions, progress: &Progress) -> Result<Hercules> {
     options.check()?;
     hercules::check(options)?;
     let chosen = options.hercules.as_deref();
     install::provide(|| doctor::lacks_in_hercules(chosen), progress)?;
-    let hercules = Hercules::locate(chosen)?;
-    let guest = guest(options, progress)?;
-    let prepared = Prepared::staged(&guest, options, &[], progress)?;
+    Hercules::locate(chosen)
+}
+
+/// As [`run_guest`], in Hercules.
+pub fn run_guest_in_hercules(
+    hercules: &Hercules,
+    guest: &Guest,
+    options: &RunOptions,
+    progress: &Progress,
+    person: Option<Person<'_>>,
+) -> Result<RunOutcome> {
+    let prepared = Prepared::staged(guest, options, &[], progress)?;
     let profilers = Profilers::default();
     prepared.conduct(
-        &Below::Hercules(&hercules),
+        &Below::Hercules(hercules),
         None,
         progress,
         person,
