@@ -2,7 +2,7 @@
 //!
 //! The machine below is a virtual machine (level 3) and says so. The guest is a logical partition
 //! (level 2) unless the configuration is at the virtual-machine level. The machine below answers for
-//! level 1 and, at the virtual-machine level, for level 3; this file makes level 2. The manufacturer
+//! level 1 and, at the virtual-machine level, for level 3 if it can; this file makes level 2. The manufacturer
 //! is IBM, because programs tell models apart by manufacturer and machine type together. The type is
 //! that of STORE CPU ID, and model and capacity belong to that type. The other names are those of the
 //! machine below.
@@ -47,10 +47,14 @@ mod at {
     pub const PARTITION: usize = 32;
     /// 2.2.2: logical-CPU characteristics, a byte.
     pub const CHARACTERISTICS: usize = 35;
-    /// 2.2.2: logical-partition name, 8 bytes.
+    /// 3.2.2: bits 4-7, the number of virtual machines, of which the innermost comes first.
+    pub const MACHINES: usize = 31;
+    /// 2.2.2: logical-partition name, 8 bytes. First entry of 3.2.2: that of the virtual machine.
     pub const NAME: usize = 44;
-    /// 2.2.2: CPU-capability-adjustment factor, a word.
+    /// 2.2.2, first entry of 3.2.2: CPU-capability-adjustment factor, a word.
     pub const ADJUSTMENT: usize = 52;
+    /// First entry of 3.2.2: the identifier of the control program of the virtual machine, 16 bytes.
+    pub const CONTROL_PROGRAM: usize = 56;
     /// 2.2.2: dedicated CPUs, then shared CPUs, a halfword each.
     pub const DEDICATED: usize = 72;
 }
@@ -243,7 +247,7 @@ fn logical_cpu<H: Hardware>(run: &mut Execution<'_, H>, block: &mut [u8; 4096]) 
 }
 
 /// 3.2.2: the virtual machines in which the guest runs, as the machine below has them, except for the
-/// numbers of CPUs of the innermost one, which is the guest's.
+/// numbers of CPUs of the innermost one, which is the guest's. If the machine below is none, the guest's is the only one.
 fn virtual_machine<H: Hardware>(
     run: &mut Execution<'_, H>,
     selectors: (u8, u16),
@@ -253,10 +257,17 @@ fn virtual_machine<H: Hardware>(
     let found = run
         .hardware
         .system_information(3, u16::from(first), second, block);
-    if found.is_some() && selectors == (2, 2) {
-        cpus(run.configuration, block);
+    if selectors != (2, 2) {
+        return found.is_some();
     }
-    found.is_some()
+    if found.is_none() {
+        put(block, at::MACHINES, &[1]);
+        put(block, at::NAME, &PARTITION_NAME);
+        put(block, at::ADJUSTMENT, &UNADJUSTED.to_be_bytes());
+        put(block, at::CONTROL_PROGRAM, &padded(b"MILLIMETER"));
+    }
+    cpus(run.configuration, block);
+    true
 }
 
 /// 2.2.2: the logical partition, and whether its CPUs are dedicated to it.

@@ -107,6 +107,12 @@ fn stsi_says_that_the_guest_is_a_logical_partition_with_shared_or_dedicated_cpus
     (bench.cpu.general[0], bench.cpu.general[1]) = (0x3000_0002, 2);
     assert_eq!(complete(&mut bench, I::Stsi { second: at(0x2000) }), 3);
     bench.configuration.virtual_machine = true;
+    // The machine below is no virtual machine: the guest's is the only one.
+    assert_eq!(complete(&mut bench, I::Stsi { second: at(0x2000) }), 0);
+    assert_eq!(
+        [0x201C, 0x2024, 0x2028, 0x2034].map(|at| bench.word(at)),
+        [1, 0x0002_0002, 0, 1000]
+    );
     bench.hardware.systems.insert((3, 2, 2), vec![1; 4096]);
     assert_eq!(complete(&mut bench, I::Stsi { second: at(0x2000) }), 0);
     assert_eq!(bench.word(0x2000), 0x0101_0101);
