@@ -276,6 +276,7 @@ mod tests {
         let mode = |line: &[&str]| linux(line).unwrap().run.mode;
         assert_eq!(mode(&["--", "ls"]), Mode::Exact);
         assert_eq!(mode(&["--real-time", "--", "ls"]), Mode::RealTime);
+        assert_eq!(mode(&["--below", "hercules", "--", "ls"]), Mode::RealTime);
     }
 
     #[test]

@@ -166,6 +166,8 @@ pub fn check(options: &RunOptions) -> Result<()> {
 pub fn remedy(messages: &str) -> &'static str {
     if messages.contains("HHCCF031") || messages.contains("Cannot obtain") {
         "this computer has too little free storage for the run; choose less with --storage"
+    } else if messages.contains("Invalid number of CPUs") {
+        "this Hercules has been built for fewer CPUs; choose fewer with --cpus, or use QEMU"
     } else {
         "try the same run in QEMU with --real-time; if it works there, this is a defect of the machine in Hercules"
     }
@@ -174,6 +176,12 @@ pub fn remedy(messages: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn too_many_cpus_have_a_remedy() {
+        let said = "HHCCF018S Error in millimeter.cnf line 4: Invalid number of CPUs 16";
+        assert!(remedy(said).contains("--cpus"), "{}", remedy(said));
+    }
 
     #[test]
     fn what_only_qemu_serves_is_refused_with_a_remedy() {
