@@ -190,7 +190,7 @@ fn profilers_on_the_host_hear_the_same_in_every_run() {
 }
 
 #[test]
-fn in_real_time_a_profiler_is_refused() {
+fn in_real_time_a_profiler_of_several_cpus_is_refused() {
     struct Refused(Option<millimeter::his::Reason>);
     impl Profiler for Refused {
         fn registration(&self) -> Registration {
@@ -208,14 +208,18 @@ fn in_real_time_a_profiler_is_refused() {
             Handling::Done
         }
     }
-    let mut late = Refused(None);
-    let directory = TempDir::new().unwrap();
-    let options = RunOptions {
-        out: Some(directory.path().to_owned()),
-        mode: millimeter::link::state::Mode::RealTime,
-        ..ipl::options("b_stfl")
-    };
-    let profilers: [&mut dyn Profiler; 1] = [&mut late];
-    run_with_profilers(&options, &Progress::Silent, profilers).unwrap();
-    assert_eq!(late.0, Some(millimeter::his::Reason::NotEnabled));
+    let refused = Some(millimeter::his::Reason::NotEnabled);
+    for (cpus, reason) in [(1, None), (2, refused)] {
+        let mut late = Refused(None);
+        let directory = TempDir::new().unwrap();
+        let options = RunOptions {
+            out: Some(directory.path().to_owned()),
+            mode: millimeter::link::state::Mode::RealTime,
+            cpus: Some(cpus),
+            ..ipl::options("b_stfl")
+        };
+        let profilers: [&mut dyn Profiler; 1] = [&mut late];
+        run_with_profilers(&options, &Progress::Silent, profilers).unwrap();
+        assert_eq!(late.0, reason, "{cpus} CPUs");
+    }
 }
