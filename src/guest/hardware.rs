@@ -201,6 +201,8 @@ pub trait Hardware {
     ) -> Option<()>;
     /// STORE CPU ID of the machine below.
     fn cpu_id(&self) -> u64;
+    /// The problem-state CPU cycles and instructions that the machine below has counted on this CPU, if it does.
+    fn problem_state_counters(&self) -> [u64; 2];
     /// Random bytes of the machine, whose seed is from PERFORM RANDOM NUMBER OPERATION of the machine below.
     fn true_random(&mut self, into: &mut [u8]);
     /// SERVICE CALL with a copied SCCB: the machine's own answer to READ SCP INFO and similar commands.

@@ -74,6 +74,8 @@ pub struct TestMachine {
     pub keys: Vec<u8>,
     /// The TOD clock.
     pub tod: u64,
+    /// Problem-state CPU cycles and instructions.
+    pub counters: [u64; 2],
     /// The CPU timer.
     pub timer: u64,
     /// The real clock comparator.
@@ -144,6 +146,7 @@ impl TestMachine {
             storage: vec![0; storage as usize],
             hsa: vec![0; hsa as usize],
             keys: vec![0; (storage / PAGE) as usize],
+            counters: [0; 2],
             tod: 0,
             timer: i64::MAX as u64,
             comparator: u64::MAX,
@@ -535,6 +538,10 @@ impl Hardware for TestMachine {
 
     fn cpu_id(&self) -> u64 {
         0x0000_0000_8561_8000
+    }
+
+    fn problem_state_counters(&self) -> [u64; 2] {
+        self.counters
     }
 
     fn true_random(&mut self, into: &mut [u8]) {

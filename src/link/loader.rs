@@ -120,6 +120,8 @@ pub mod flags {
     pub const STILL_CLOCK: u32 = 0x2000;
     /// The machine records no program events, and does not try whether the machine below does.
     pub const WITHOUT_EVENTS: u32 = 0x4000;
+    /// The machine takes its counts from the counter facility of the machine below, whose clock is its own.
+    pub const NATIVE: u32 = 0x8000;
     /// All assigned bits.
     pub const ALL: u32 = FRAMES
         | START
@@ -135,7 +137,8 @@ pub mod flags {
         | STRICT
         | PACKED_STACKS
         | STILL_CLOCK
-        | WITHOUT_EVENTS;
+        | WITHOUT_EVENTS
+        | NATIVE;
 }
 
 /// Authorization and activation bits of the counter sets, as SA23-2260 numbers them.
@@ -673,7 +676,8 @@ impl LoaderBlock {
         if shift != NO_ICOUNT && shift > HIGHEST_SHIFT {
             return Err(LoaderError::IcountShift(shift));
         }
-        if self.has(flags::REAL_TIME) != (shift == NO_ICOUNT) {
+        let native_by_clock = self.has(flags::NATIVE) && !self.has(flags::REAL_TIME);
+        if self.has(flags::REAL_TIME) != (shift == NO_ICOUNT) || native_by_clock {
             return Err(LoaderError::Clock(flags, shift));
         }
         self.geometry()?;

@@ -22,6 +22,8 @@ pub enum Mode {
     Interactive = 2,
     /// The clock is the host's. Instructions cannot be counted.
     RealTime = 3,
+    /// The clock is the host's, and the counter facility of the machine below counts.
+    Native = 4,
 }
 
 impl Mode {
@@ -31,8 +33,14 @@ impl Mode {
             1 => Self::Exact,
             2 => Self::Interactive,
             3 => Self::RealTime,
+            4 => Self::Native,
             _ => return None,
         })
+    }
+
+    /// Whether the clock is the host's: it does not count instructions, and the CPUs run at the same time.
+    pub const fn is_real_time(self) -> bool {
+        matches!(self, Self::RealTime | Self::Native)
     }
 
     /// The mode's name in reports.
@@ -41,6 +49,7 @@ impl Mode {
             Self::Exact => "exact",
             Self::Interactive => "interactive",
             Self::RealTime => "real-time",
+            Self::Native => "native",
         }
     }
 }
@@ -115,13 +124,17 @@ macro_rules! payload {
     };
 }
 
+/// The bit of [`Started::below`] that says whether there is a facility.
+pub const COUNTER_FACILITY: u8 = 0x80;
+
 payload! {
     /// The machine has started and accepted the run. The first state of a run.
     Started = 1, 40 bytes {
         /// A [`Mode`], by the clock that the machine found.
         mode: u8,
-        /// Zero.
-        reserved: u8,
+        /// Of the machine below: [`COUNTER_FACILITY`] if it has the CPU-measurement counter facility itself, and the sets
+        /// that it authorizes, as the rightmost bits of the authorization controls.
+        below: u8,
         /// Guest CPUs.
         cpus: U16,
         /// Cycles per microsecond.

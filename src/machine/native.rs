@@ -15,7 +15,7 @@ use crate::link::frame::Channel;
 use crate::link::state::Loaded;
 use crate::link::trace::Event;
 use crate::machine::hardware::hsa::Prefix;
-use crate::machine::hardware::{instruction, registers, sclp, shared_storage, wait};
+use crate::machine::hardware::{counting, instruction, registers, sclp, shared_storage, wait};
 use crate::machine::io::{channel, console};
 use crate::machine::shared::Shared;
 use core::ptr;
@@ -548,6 +548,10 @@ impl Hardware for Native {
 
     fn cpu_id(&self) -> u64 {
         instruction::stidp()
+    }
+
+    fn problem_state_counters(&self) -> [u64; 2] {
+        counting::read()
     }
 
     fn true_random(&mut self, into: &mut [u8]) {

@@ -124,7 +124,7 @@ pub fn refuse_line() {
 fn ask(machine: &Machine, cpus: Cpus, change: Change) {
     let configuration = &machine.configuration;
     if let Change::Counters(sets, true) = change {
-        if configuration.mode == Mode::RealTime {
+        if !configuration.counts_instructions() {
             console::say(format_args!(
                 "the clock does not count instructions, so no counter set has a source and none is authorized\n"
             ));

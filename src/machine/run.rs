@@ -308,7 +308,12 @@ fn send_totals(vcpu: &Vcpu) {
         reserved_word: 0.into(),
         guest_cycles: activity.cycles.into(),
         guest_instructions: activity.instructions.into(),
-        firmware_instructions: vcpu.account.firmware().into(),
+        // The counters of the machine below stand still in the firmware.
+        firmware_instructions: match vcpu.account.counted {
+            Some(_) => 0,
+            None => vcpu.account.firmware(),
+        }
+        .into(),
         traps: vcpu.account.traps.into(),
         samples_taken: vcpu.sampling.taken.into(),
         samples_lost: vcpu.sampling.lost.into(),

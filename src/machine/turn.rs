@@ -3,6 +3,7 @@
 //! The rules are those of [`turns`]: in exact mode just one CPU at a time is out of the enabled wait, and the turn is
 //! passed by emergency signal. The firmware never spins for another CPU; it passes the turn.
 
+mod counts;
 mod devices;
 
 use crate::arch::channel::IoInterruption;
@@ -39,6 +40,7 @@ const PROGRESS: u64 = 4096 * 100_000;
 
 /// A CPU that was just started waits for its turn.
 pub fn join(cpu: &mut Cpu) {
+    counts::begin(cpu);
     cpu.vcpu.sampling.turn = NEVER;
     let words = words(cpu);
     if words.exact() {
@@ -53,6 +55,7 @@ pub fn join(cpu: &mut Cpu) {
 
 /// The guest's first CPU begins its first slice.
 pub fn start(cpu: &mut Cpu) {
+    counts::begin(cpu);
     for mailbox in &cpu.machine.configuration.mailboxes {
         mailbox.wake_at.store(NEVER, Ordering::SeqCst);
     }

@@ -490,6 +490,10 @@ pub struct RunArguments {
     /// Let the host's clock run instead of counting instructions
     #[arg(long)]
     pub real_time: bool,
+    /// Take cycles and instructions of the guest from the CPU-measurement counter facility of the machine below, which must
+    /// have it, and let its clock run: QEMU has none, but --nested puts a machine there that has
+    #[arg(long, conflicts_with = "real_time")]
+    pub native: bool,
     /// Put every instruction through a model of first-level caches. The cache counters of the basic set (2-5)
     /// and, with --model z10, of the problem-state set (34-37) count what happens in it. GEOMETRY is default, or
     /// i=SIZE/WAYS/LINE/PENALTY for the instruction cache, d= and the same for the data cache, with a
@@ -555,7 +559,7 @@ pub struct RunArguments {
     pub when_waiting: Vec<String>,
     /// What the operator says to HIS before the guest starts, as 'F HIS,B,CTRSET=ALL': MODIFY HIS begins and ends
     /// collection runs, D HIS shows them. HIS then gets the samples, and the run itself takes none
-    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["freq", "interval"], value_parser = his_command)]
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["freq", "interval", "native"], value_parser = his_command)]
     pub his: Vec<String>,
     /// A parameter file of HIS: DDNAME=NAME in a command to HIS takes its keywords from FILE. May be given several
     /// times
@@ -635,7 +639,9 @@ impl RunArguments {
             sampling: self.freq.unwrap_or(self.interval),
             stacks: self.below.stacks.map(|stacks| stacks.depth),
             stack_copy: self.below.stacks.map_or(0, |stacks| stacks.copy),
-            mode: if self.real_time || self.emulator == Emulator::Hercules {
+            mode: if self.native {
+                Mode::Native
+            } else if self.real_time || self.emulator == Emulator::Hercules {
                 Mode::RealTime
             } else if devices.is_empty() {
                 Mode::Exact
@@ -706,6 +712,9 @@ mod tests {
 
     #[test]
     fn machines_above_the_machine_are_counted_and_the_next_word_is_the_guest() {
+        let mode = |line: &str| run(line).map(|options| options.mode);
+        assert_eq!(mode("run hash --nested --native"), Ok(Mode::Native));
+        assert!(mode("run hash --real-time --native").is_err());
         let nested = |line: &str| run(line).map(|options| (options.nested, options.guest));
         assert_eq!(nested("run --nested hash"), Ok((1, "hash".to_owned())));
         assert_eq!(nested("run hash --nested=3"), Ok((3, "hash".to_owned())));

@@ -67,13 +67,17 @@ pub fn enter_in_real_time<H: Hardware>(
         account.left = left;
     }
     let problem = cpu.psw.problem_state();
-    cpu.account.enter(&configuration.charges, class, problem);
+    if account.counted.is_some() {
+        account.enter_counted(hardware.problem_state_counters(), problem);
+    } else {
+        account.enter(&configuration.charges, class, problem);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::account::{Account, Charges, Mode};
+    use crate::state::account::{Account, Charges, Counted, Mode};
     use crate::test_machine::Bench;
     use arch::tod::units;
     use proptest::prelude::*;
@@ -123,6 +127,26 @@ mod tests {
             );
             prop_assert_eq!(bench.cpu.account.total(), 5000);
         }
+    }
+
+    #[test]
+    fn where_the_machine_below_counts_the_clock_does_not() {
+        let mut bench = Bench::new();
+        bench.cpu.account.counted = Some(Counted::default());
+        bench.cpu.account.left = START;
+        bench.cpu.account.entered = START + units(5000);
+        bench.hardware.counters = [70, 30];
+        for _ in 0..2 {
+            enter_in_real_time(
+                &mut bench.cpu,
+                &bench.configuration,
+                &mut bench.hardware,
+                Class::External,
+            );
+            let activity = bench.cpu.account.activity();
+            assert_eq!((activity.cycles, activity.instructions), (70, 30));
+        }
+        assert_eq!(bench.cpu.account.traps, 2);
     }
 
     #[test]

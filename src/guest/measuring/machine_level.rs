@@ -9,11 +9,10 @@
 //! threads have totals elsewhere, which are added to the counters only when these are inspected ([`settle`]), at
 //! the end of a run. So no path of a program is longer because the machine counts.
 //!
-//! A set is authorized only if it has a source. In real-time mode none has. The MT-diagnostic set has one if
+//! A set is authorized only if it has a source. In real-time mode none has, unless the machine below counts. The MT-diagnostic set has one if
 //! cores have threads; it becomes active when the program first enables multithreading.
 
 use crate::measuring::threads;
-use crate::state::account::Mode;
 use crate::state::configuration::Configuration;
 use crate::state::extended::{self, Counted};
 use crate::state::vcpu::Vcpu;
@@ -23,7 +22,7 @@ use cpumf::{CounterSets, Model};
 
 /// Activates the machine's counters of a CPU at IPL: the sets of `wanted` that have a source.
 pub fn activate(cpu: &mut Vcpu, configuration: &Configuration, wanted: CounterSets) {
-    if cpu.account.mode == Mode::RealTime {
+    if !cpu.account.counts_instructions() {
         return;
     }
     let sources = sources(cpu.machine.counters().model(), configuration);
@@ -34,10 +33,15 @@ pub fn activate(cpu: &mut Vcpu, configuration: &Configuration, wanted: CounterSe
     }
 }
 
-/// The counter sets that have a source where the clock counts instructions.
+/// The counter sets that have a source where instructions are counted.
 #[must_use]
 pub fn sources(model: &Model, configuration: &Configuration) -> CounterSets {
-    let installed = model.installed();
+    let installed = if configuration.native {
+        // Coprocessors are modelled by a clock that counts instructions.
+        model.installed().without(CounterSets::CRYPTO_ACTIVITY)
+    } else {
+        model.installed()
+    };
     if configuration.threads.installed() {
         installed
     } else {
@@ -95,7 +99,7 @@ pub fn settle(cpu: &mut Vcpu, configuration: &Configuration) {
 mod tests {
     use super::*;
     use crate::measuring::threads::{begin_turn, take_note};
-    use crate::state::account::Account;
+    use crate::state::account::{Account, Mode};
     use crate::state::threads::Threads;
     use crate::test_machine::Bench;
     use cpumf::counters::CoprocessorGroups;

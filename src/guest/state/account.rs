@@ -4,6 +4,10 @@
 //! leaving to the guest until the next trap; it includes neither wait time nor the firmware's own time. In
 //! exact mode the clock advances 2^N ns with each instruction. Guest time less the constant overhead of each
 //! trap is therefore the number of instructions.
+//!
+//! A machine below that has the CPU-measurement counter facility itself can count instead ([`Account::counted`]). The
+//! guest always runs in the problem state of the hardware, and the firmware never does; so the problem-state counters of
+//! the machine below are those of the guest, whatever the clock says.
 
 use arch::interruption::Class;
 use arch::tod::{Scale, units};
@@ -91,6 +95,16 @@ impl Charges {
     }
 }
 
+/// An account that the counter facility of the machine below keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// At the last trap: the problem-state CPU cycles and instructions that the machine below has counted.
+    pub last: [u64; 2],
+    /// By how many the instructions in guest supervisor and problem state exceed the cycles, modulo 2^64. What corrects the
+    /// cycles for an instruction corrects the instructions, too.
+    excess: [u64; 2],
+}
+
 /// The clock at which a CPU began that has not begun.
 const NOT_STARTED: u64 = u64::MAX;
 
@@ -121,6 +135,8 @@ pub struct Account {
     pub epoch: u64,
     /// Ticks of the firmware's own time by which it has set the clock back.
     pub hidden: u64,
+    /// In real time: what the machine below counts, if it does.
+    pub counted: Option<Counted>,
 }
 
 impl Account {
@@ -144,7 +160,14 @@ impl Account {
             entered: 0,
             epoch: 0,
             hidden: 0,
+            counted: None,
         }
+    }
+
+    /// Whether the account knows instructions.
+    #[must_use]
+    pub const fn counts_instructions(&self) -> bool {
+        matches!(self.mode, Mode::Exact { .. }) || self.counted.is_some()
     }
 
     /// Ticks between two clock values: instructions in exact mode, cycles otherwise.
@@ -174,6 +197,24 @@ impl Account {
         // Every span includes this overhead, so it is never shorter.
         let guest = span.wrapping_sub(overhead);
         self.cycles[usize::from(problem)] = self.cycles[usize::from(problem)].wrapping_add(guest);
+    }
+
+    /// Adds what the machine below has counted up to a trap. Its problem-state counters stand still in the firmware, so a
+    /// trap has no overhead. Returns whether the account is of that kind.
+    pub const fn enter_counted(&mut self, now: [u64; 2], problem: bool) -> bool {
+        let Some(counted) = &mut self.counted else {
+            return false;
+        };
+        self.traps += 1;
+        let cycles = now[0].wrapping_sub(counted.last[0]);
+        let instructions = now[1].wrapping_sub(counted.last[1]);
+        counted.last = now;
+        let problem = problem as usize;
+        self.cycles[problem] = self.cycles[problem].wrapping_add(cycles);
+        counted.excess[problem] = counted.excess[problem]
+            .wrapping_add(instructions)
+            .wrapping_sub(cycles);
+        true
     }
 
     /// Corrects the account for the instruction that trapped: it should count `should` instructions, and the
@@ -248,13 +289,19 @@ impl Account {
     #[must_use]
     #[inline]
     pub fn activity(&self) -> Activity {
-        let exact = matches!(self.mode, Mode::Exact { .. });
-        let instructions = if exact { self.total() } else { 0 };
+        let excess = match (self.mode, &self.counted) {
+            (Mode::Exact { .. }, _) => [0; 2],
+            (Mode::RealTime, Some(counted)) => counted.excess,
+            (Mode::RealTime, None) => self.cycles.map(u64::wrapping_neg),
+        };
+        let problem_instructions = self.cycles[1].wrapping_add(excess[1]);
         Activity {
             cycles: self.total(),
-            instructions,
+            instructions: self.cycles[0]
+                .wrapping_add(excess[0])
+                .wrapping_add(problem_instructions),
             problem_cycles: self.cycles[1],
-            problem_instructions: if exact { self.cycles[1] } else { 0 },
+            problem_instructions,
         }
     }
 }
@@ -371,6 +418,31 @@ mod tests {
             account.recount(&charges, Class::Program, instructions, true);
         }
         assert_eq!((account.total(), account.cycles[1]), (3, 3));
+    }
+
+    #[test]
+    fn what_the_machine_below_counts_is_the_account_whatever_the_clock_says() {
+        let mut account = Account::new(Mode::RealTime, 1000);
+        assert!(!account.counts_instructions() && !account.enter_counted([9, 9], false));
+        assert_eq!((account.traps, account.activity()), (0, Activity::NONE));
+        // The counters began long ago, and pass their end.
+        account.counted = Some(Counted {
+            last: [u64::MAX - 9, 1000],
+            ..Counted::default()
+        });
+        assert!(account.counts_instructions());
+        assert!(account.enter_counted([20, 1010], false));
+        // Millicode has performed an instruction that the machine below has not counted.
+        account.correct(1, 0, false);
+        account.entered = units(1_000_000);
+        assert!(account.enter_counted([120, 1017], true));
+        let expected = Activity {
+            cycles: 131,
+            instructions: 18,
+            problem_cycles: 100,
+            problem_instructions: 7,
+        };
+        assert_eq!((account.traps, account.activity()), (2, expected));
     }
 
     #[test]

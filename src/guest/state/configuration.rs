@@ -41,6 +41,8 @@ pub struct Configuration {
     pub cpu_id: u64,
     /// How time becomes instructions.
     pub mode: Mode,
+    /// In real time: whether the counter facility of the machine below counts.
+    pub native: bool,
     /// What traps take and charge.
     pub charges: Charges,
     /// Whether the configuration is at the virtual-machine level (STSI 3) or a logical partition (2).
@@ -116,6 +118,7 @@ impl Configuration {
             facilities: FacilityList::default(),
             cpu_id: 0,
             mode: Mode::RealTime,
+            native: false,
             charges: Charges::default(),
             virtual_machine: false,
             limited: false,
@@ -149,6 +152,12 @@ impl Configuration {
     #[inline]
     pub const fn holds(&self, at: Absolute, length: u64) -> bool {
         self.storage.holds(at, length)
+    }
+
+    /// Whether instructions are counted.
+    #[must_use]
+    pub const fn counts_instructions(&self) -> bool {
+        self.native || matches!(self.mode, Mode::Exact { .. })
     }
 
     /// Whether several CPUs execute at the same time.

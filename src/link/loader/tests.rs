@@ -128,6 +128,10 @@ fn each_kind_of_damage_has_its_name() {
         with(|b| b.icount_shift = NO_ICOUNT.into()),
         LoaderError::Clock(1, NO_ICOUNT)
     );
+    assert_eq!(
+        with(|b| b.flags = (flags::FRAMES | flags::NATIVE).into()),
+        LoaderError::Clock(flags::FRAMES | flags::NATIVE, 0)
+    );
     assert_eq!(with(|b| b.name[0] = 0xFF), LoaderError::Name);
     let mut block = LoaderBlock::new();
     block.window = window(1, 2, 1000);

@@ -107,6 +107,37 @@ pub fn lpp(value: u64) {
     unsafe { asm!(".insn s,0xb2800000,0({})", in(reg_addr) &raw const value, options(nostack)) };
 }
 
+/// QUERY COUNTER INFORMATION.
+pub fn qctri() -> [u8; 64] {
+    let mut block = [0u8; 64];
+    // SAFETY: stores 64 bytes into a local variable.
+    unsafe { asm!(".insn s,0xb28e0000,0({})", in(reg_addr) &raw mut block, options(nostack)) };
+    block
+}
+
+/// LOAD CPU-COUNTER-SET CONTROLS.
+pub fn lcctl(controls: u64) -> ConditionCode {
+    let ipm: u64;
+    // SAFETY: fetches eight bytes of a local variable; only counters of the level below depend on it.
+    unsafe {
+        asm!(".insn s,0xb2840000,0({})", "ipm {cc}", in(reg_addr) &raw const controls,
+            cc = out(reg) ipm, options(nostack));
+    }
+    condition(ipm)
+}
+
+/// EXTRACT CPU COUNTER; zero if the counter's set is not enabled.
+#[inline]
+pub fn ecctr(number: u64) -> u64 {
+    let counter: u64;
+    // SAFETY: changes a register and the condition code.
+    unsafe {
+        asm!(".insn rre,0xb2e40000,{counter},{number}", number = in(reg) number,
+            counter = inout(reg) 0u64 => counter, options(nostack, nomem));
+    }
+    counter
+}
+
 /// STORE CPU ADDRESS.
 pub fn stap() -> u16 {
     let mut value = 0u16;

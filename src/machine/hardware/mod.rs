@@ -1,5 +1,6 @@
 //! The hardware: instructions, prefix area, waits, service calls, and the layout of the HSA.
 
+pub mod counting;
 pub mod guarded;
 pub mod hsa;
 pub mod instruction;

@@ -4,6 +4,8 @@
 //! instructions, once two things are known: how many instructions a trap itself takes, and which traps charge the
 //! instruction that caused them. To find out, known sequences run in problem state between the same few
 //! instructions that enclose a guest, in guest storage that is not used yet.
+//!
+//! Where the counter facility of the machine below counts instead, the same sequences show which traps it charges.
 
 use crate::arch::address::PAGE;
 use crate::arch::control::CR8_MONITOR;
@@ -15,6 +17,7 @@ use crate::guest::hardware::Hardware;
 use crate::guest::state::account::{Charges, Mode};
 use crate::guest::state::recording::{NULLIFY, NULLIFY_AND_BRANCH, Step};
 use crate::guest::storage::Piece;
+use crate::machine::hardware::counting;
 use crate::machine::hardware::hsa::Plan;
 use crate::machine::hardware::lowcore;
 use crate::machine::ipl::probe::{Probed, probe};
@@ -31,6 +34,9 @@ pub fn storage(plan: &Plan) -> Option<Piece> {
 
 /// Two bytes that do nothing: BCR 0,0.
 const NO_OPERATION: [u8; 2] = [0x07, 0x00];
+
+/// SUPERVISOR CALL 0, which completes and ends a sequence.
+const SUPERVISOR_CALL: [u8; 2] = [0x0A, 0x00];
 
 /// Number of instructions without effect in a sequence.
 const PLAIN: u64 = 40;
@@ -66,15 +72,64 @@ fn span(probed: &Probed) -> u64 {
     nanoseconds(probed.entered.wrapping_sub(probed.left))
 }
 
+/// What counts the instructions of a sequence.
+#[derive(Clone, Copy)]
+pub enum Meter {
+    /// The clock, which advances 2^shift ns with each of them, and also with those of the trap.
+    Clock {
+        /// The shift.
+        shift: u32,
+    },
+    /// The counter facility of the machine below, which counts those of the problem state.
+    Facility,
+}
+
+impl Meter {
+    /// Stores and runs a sequence. Returns the program-interruption code, and how many instructions were charged.
+    fn run(
+        self,
+        native: &mut Native,
+        storage: Piece,
+        plain: u64,
+        last: &[u8],
+        program_mask: u64,
+    ) -> (u16, u64) {
+        match self {
+            Self::Clock { shift } => {
+                let probed = run(native, storage, plain, last, program_mask);
+                (probed.code, span(&probed) >> shift)
+            }
+            Self::Facility => {
+                let [_, before] = counting::read();
+                let probed = run(native, storage, plain, last, program_mask);
+                let [_, after] = counting::read();
+                (probed.code, after.wrapping_sub(before))
+            }
+        }
+    }
+}
+
+/// Whether the counter facility of the machine below, which has been activated, counts every instruction of a sequence.
+pub fn facility_counts(native: &mut Native, storage: Piece) -> bool {
+    let mut count = |plain| {
+        let (_, counted) = Meter::Facility.run(native, storage, plain, &SUPERVISOR_CALL, 0);
+        counted
+    };
+    let short = count(PLAIN);
+    short >= PLAIN
+        && [1, 100, 777]
+            .into_iter()
+            .all(|more| count(PLAIN + more) == short + more)
+}
+
 /// Finds the mode: exact if the clock advances 2^`shift` ns with each instruction.
 pub fn find_mode(native: &mut Native, storage: Piece, shift: Option<u32>) -> Mode {
     let Some(shift) = shift.filter(|&shift| shift < 16) else {
         return Mode::RealTime;
     };
-    let supervisor_call = [0x0A, 0x00];
     for more in [1u64, 100, 777] {
-        let short = span(&run(native, storage, PLAIN, &supervisor_call, 0));
-        let long = span(&run(native, storage, PLAIN + more, &supervisor_call, 0));
+        let short = span(&run(native, storage, PLAIN, &SUPERVISOR_CALL, 0));
+        let long = span(&run(native, storage, PLAIN + more, &SUPERVISOR_CALL, 0));
         if long.wrapping_sub(short) != more << shift {
             return Mode::RealTime;
         }
@@ -82,16 +137,12 @@ pub fn find_mode(native: &mut Native, storage: Piece, shift: Option<u32>) -> Mod
     Mode::Exact { shift }
 }
 
-/// Measures what traps take and charge.
-pub fn charges(native: &mut Native, storage: Piece, mode: Mode) -> Charges {
-    let Mode::Exact { shift } = mode else {
-        return Charges::default();
-    };
+/// Measures what traps take, by the clock.
+fn overhead(native: &mut Native, storage: Piece, shift: u32) -> Charges {
     let mut charges = Charges::default();
-    let ticks = |probed: &Probed| span(probed) >> shift;
     // A supervisor call completes and counts as one instruction; the rest belongs to the trap.
-    let plain_trap =
-        ticks(&run(native, storage, PLAIN, &[0x0A, 0x00], 0)).saturating_sub(PLAIN + 1);
+    let (_, ticks) = Meter::Clock { shift }.run(native, storage, PLAIN, &SUPERVISOR_CALL, 0);
+    let plain_trap = ticks.saturating_sub(PLAIN + 1);
     charges.overhead = [plain_trap; 6];
     for class in [Class::Program, Class::Restart, Class::MachineCheck] {
         charges.overhead[class as usize] = plain_trap + PROGRAM_EXTRA;
@@ -104,11 +155,25 @@ pub fn charges(native: &mut Native, storage: Piece, mode: Mode) -> Charges {
     let probed = run(native, storage, 0, &[0xB2, 0x7C, 0x10, 0, 0x0A, 0], 0);
     let shown = native.load_u64(storage.at(0x800));
     charges.exit = (nanoseconds(shown.wrapping_sub(probed.left)) >> shift).saturating_sub(1);
+    charges
+}
 
-    let program = plain_trap + PROGRAM_EXTRA + PLAIN;
+/// Measures what traps take and charge.
+pub fn charges(native: &mut Native, storage: Piece, meter: Meter) -> Charges {
+    let mut charges = match meter {
+        Meter::Clock { shift } => overhead(native, storage, shift),
+        Meter::Facility => {
+            let (_, counted) = meter.run(native, storage, PLAIN, &SUPERVISOR_CALL, 0);
+            Charges {
+                supervisor_call: counted.saturating_sub(PLAIN) as u8,
+                ..Charges::default()
+            }
+        }
+    };
+    let program = charges.overhead[Class::Program as usize] + PLAIN;
     let measure = |native: &mut Native, text: &[u8], mask: u64| {
-        let probed = run(native, storage, PLAIN, text, mask);
-        (probed.code, ticks(&probed).saturating_sub(program) as u8)
+        let (code, charged) = meter.run(native, storage, PLAIN, text, mask);
+        (code, charged.saturating_sub(program) as u8)
     };
     let fixed_point_overflow = 0x0800_0000_0000;
     for (text, mask) in [

@@ -1,11 +1,13 @@
 //! Builds the machine for a guest, starts its CPUs, and runs the guest.
 
-use super::{caches, calibrate, staged};
+use super::calibrate::{self, Meter};
+use super::{caches, staged};
 use crate::arch::address::PAGE;
 use crate::arch::condition::ConditionCode;
 use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::facility::{self, FacilityList};
-use crate::cpumf::counters::CoprocessorGroups;
+use crate::cpumf::counters::{CoprocessorGroups, CounterSet};
+use crate::cpumf::instruction::CounterInformation;
 use crate::cpumf::sampling::request;
 use crate::cpumf::{
     ConfigurationLevel, CounterSets, Facility, Installation, Model, load_program_parameter, model,
@@ -13,7 +15,7 @@ use crate::cpumf::{
 use crate::guest::hardware::Hardware;
 use crate::guest::measuring::assist;
 use crate::guest::measuring::machine_level;
-use crate::guest::state::account::{Account, Mode};
+use crate::guest::state::account::{Account, Charges, Counted, Mode};
 use crate::guest::state::assist::Assist;
 use crate::guest::state::channels::Channels;
 use crate::guest::state::configuration::Configuration;
@@ -25,12 +27,13 @@ use crate::guest::state::shadow::SharedShadow;
 use crate::guest::state::software::SoftwareCounters;
 use crate::guest::state::threads::Threads;
 use crate::guest::state::vcpu::{CpuState, Vcpu};
-use crate::guest::storage::program;
 use crate::guest::storage::shadow::build_identity;
+use crate::guest::storage::{Piece, program};
 use crate::guest::turns::Turns;
 use crate::his::event::ZOS_COUNTERS;
 use crate::link::loader::{self, LoaderBlock, flags, sets};
 use crate::link::state::{self, Started};
+use crate::machine::hardware::counting;
 use crate::machine::hardware::hsa::{Plan, Prefix};
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::Area;
@@ -127,7 +130,19 @@ pub(super) fn start(
         stop(WaitState::Storage)
     };
     let mode = calibrate::find_mode(&mut native, sequences, shift);
-    let mut charges = calibrate::charges(&mut native, sequences, mode);
+    let below = counting::find(&facilities);
+    let below: Option<CounterInformation> = below.map(|block| zerocopy::transmute!(block));
+    let counts_below = block.has(flags::NATIVE);
+    if counts_below {
+        require_counting(below.as_ref(), &mut native, sequences);
+    }
+    let meter = match mode {
+        Mode::Exact { shift } => Some(Meter::Clock { shift }),
+        Mode::RealTime => counts_below.then_some(Meter::Facility),
+    };
+    let mut charges = meter.map_or_else(Charges::default, |meter| {
+        calibrate::charges(&mut native, sequences, meter)
+    });
     let (mut step, masks) = if block.has(flags::WITHOUT_EVENTS) {
         (Step::OutOfDate, NULLIFY)
     } else {
@@ -211,6 +226,7 @@ pub(super) fn start(
         configuration.facilities = facilities.with(facility::ENHANCED_MONITOR);
     }
     configuration.mode = mode;
+    configuration.native = counts_below;
     configuration.charges = charges;
     configuration.per = per;
     if exact {
@@ -226,7 +242,8 @@ pub(super) fn start(
     build_identity(&configuration, &mut native);
 
     check_threads(block, model);
-    let account = Account::new(mode, cpu_speed);
+    let mut account = Account::new(mode, cpu_speed);
+    account.counted = counts_below.then(Counted::default);
     let slice = match block.slice.get() {
         0 => loader::DEFAULT_SLICE,
         slice => slice,
@@ -321,8 +338,34 @@ pub(super) fn start(
     for (number, area) in (0..).zip(areas).skip(1) {
         start_cpu(number, area.prefix);
     }
-    started(machine, block, cpu_speed, model);
+    started(machine, block, cpu_speed, model, below.as_ref());
     begin(machine, block)
+}
+
+/// Activates the counters of the machine below, or says why that is not possible.
+fn require_counting(below: Option<&CounterInformation>, native: &mut Native, sequences: Piece) {
+    let sets = below.map(|below| CounterSets(below.authorization.get()));
+    match sets {
+        None => refuse(
+            WaitState::Facilities,
+            format_args!(
+                "the machine below has no CPU-measurement counter facility, so it cannot count with --native; leave --native out, add --nested, or take a logical partition that has the facility"
+            ),
+        ),
+        Some(sets) if !sets.has(CounterSet::ProblemState) => refuse(
+            WaitState::Facilities,
+            format_args!(
+                "the machine below does not authorize the problem-state counter set, which --native needs; authorize it there, or leave --native out"
+            ),
+        ),
+        Some(_) if !counting::begin() || !calibrate::facility_counts(native, sequences) => refuse(
+            WaitState::Facilities,
+            format_args!(
+                "the problem-state counter set of the machine below does not count every instruction; leave --native out"
+            ),
+        ),
+        Some(_) => {}
+    }
 }
 
 /// The sequence code of the machine below, which STORE SYSTEM INFORMATION also shows the guest.
@@ -408,18 +451,21 @@ fn vcpu(
     };
     let facility = |level| {
         let mut facility = Facility::new(level, model, Installation::ALL, limits);
-        // Without an instruction-counting clock the number of instructions is not known, so the sets
-        // that show it are not authorized.
-        if exact {
+        // If nothing counts instructions their number is not known, so the sets that show it are not authorized.
+        if account.counts_instructions() {
             let sets = block.guest_sets.get();
             let mut authorized = honest(sets);
+            if !exact {
+                authorized = authorized.without(CounterSets::CRYPTO_ACTIVITY);
+            }
             if configuration.threads.installed() {
                 let threads = CounterSets(sets as u16).intersection(CounterSets::MT_DIAGNOSTIC);
                 authorized = authorized.union(threads);
             }
             facility.authorize_counters(authorized, &account.activity());
             let groups = configuration.groups();
-            facility.authorize_coprocessor_groups(sets & sets::COPROCESSOR_GROUPS != 0, &groups);
+            let has_groups = exact && sets & sets::COPROCESSOR_GROUPS != 0;
+            facility.authorize_coprocessor_groups(has_groups, &groups);
         }
         facility.authorize_basic_sampling(true);
         facility
@@ -488,15 +534,24 @@ fn start_cpu(cpu: u16, prefix: Prefix) {
 }
 
 /// Tells the host that the run begins.
-fn started(machine: &Machine, block: &LoaderBlock, cpu_speed: u32, model: &Model) {
+fn started(
+    machine: &Machine,
+    block: &LoaderBlock,
+    cpu_speed: u32,
+    model: &Model,
+    below: Option<&CounterInformation>,
+) {
     let mode = match machine.configuration.mode {
+        Mode::RealTime if machine.configuration.native => state::Mode::Native,
         Mode::RealTime => state::Mode::RealTime,
         Mode::Exact { .. } if block.has(flags::INTERACTIVE) => state::Mode::Interactive,
         Mode::Exact { .. } => state::Mode::Exact,
     };
     console::state(&Started {
         mode: mode as u8,
-        reserved: 0,
+        below: below.map_or(0, |below| {
+            state::COUNTER_FACILITY | below.authorization.get() as u8
+        }),
         cpus: machine.configuration.cpus.into(),
         cpu_speed: cpu_speed.into(),
         tod: instruction::stckf().into(),
@@ -506,6 +561,14 @@ fn started(machine: &Machine, block: &LoaderBlock, cpu_speed: u32, model: &Model
         cfvn: model.cfvn.into(),
         csvn: model.csvn.into(),
     });
+    if let Some(below) = below {
+        defmt::info!(
+            "the machine below has the counter facility, versions {=u16} and {=u16}; it authorizes the sets {=u16:04x}",
+            below.cfvn.get(),
+            below.csvn.get(),
+            below.authorization.get()
+        );
+    }
     let plan = &machine.plan;
     if plan.guest.has_hole() {
         defmt::info!(

@@ -1,15 +1,23 @@
 //! A machine that is a guest of the machine.
 
 use measure::{
+    folder::record::End,
     machine::run::RunOutcome,
     numbers::quantities::{Sampling, Storage},
     options::RunOptions,
 };
-use millimeter::link::loader::PROGRAM_PARAMETER;
+use millimeter::link::{
+    data::Level,
+    loader::{PROGRAM_PARAMETER, sets},
+    state::Mode,
+};
 use tests_qemu::ipl;
 
 /// A guest with tasks, timers and supervisor calls.
 const GUEST: &str = "hash";
+
+/// The first counter of the problem-state set.
+const PROBLEM_STATE: u16 = 32;
 
 /// The program that the image is.
 const MACHINE: &str = "millimeter";
@@ -86,6 +94,101 @@ fn what_a_guest_counts_of_itself_above_two_machines_is_exact() {
         .filter(|line| line.contains(" difference 0 ("))
         .count();
     assert_eq!(exact, 4, "{}", inner.console);
+}
+
+/// A run of a guest whose machine takes its counts from the machine below.
+fn native(guest: &str, cpus: u32) -> RunOptions {
+    RunOptions {
+        nested: 1,
+        mode: Mode::Native,
+        cpus: Some(cpus),
+        sampling: Sampling::Every(100_000),
+        ..ipl::options(guest)
+    }
+}
+
+#[test]
+fn what_a_guest_counts_of_itself_is_exact_if_the_machine_below_counts() {
+    let outer = ipl::above_with_success(&native("count", 1)).unwrap();
+    let inner = outer.of_guest();
+    assert_eq!(inner.end.exit_code(), 0, "{}", ipl::story(inner));
+    let exact = inner.console.matches(" difference 0 (").count();
+    assert_eq!(exact, 4, "{}", inner.console);
+}
+
+#[test]
+fn counts_of_the_machine_below_are_those_of_a_machine_that_counts_by_its_clock() {
+    let direct = run(0);
+    let outer = ipl::above_with_success(&native(GUEST, 1)).unwrap();
+    let inner = outer.of_guest();
+    assert_eq!(inner.end.exit_code(), 0, "{}", ipl::story(inner));
+    let record = &inner.report.record;
+    assert_eq!(record.mode_found(), "native");
+    let below = record.started.as_ref().and_then(|started| started.below);
+    assert_eq!(below.map(u32::from), Some(sets::DEFAULT));
+    assert_eq!(inner.console, direct.console);
+    assert_eq!(counted(inner), counted(&direct));
+    assert_eq!(inner.report.counters, direct.report.counters);
+    let taken = inner.report.taken();
+    let expected = inner.report.record.totals[0].guest_cycles / 100_000;
+    assert!(taken.abs_diff(expected) <= 1, "{taken} of {expected}");
+    // The outer machine gave the inner one what it had counted of the problem state.
+    let given = outer.report.counters.iter();
+    let given = given.filter(|set| set.level == Level::Guest && set.first == PROBLEM_STATE);
+    let given: u64 = given.flat_map(|set| set.values.get(1)).sum();
+    assert!(given > counted(inner)[0].2 / 2, "{given}");
+}
+
+/// Each CPU has counters of its own, so no time in which another one has its turn is counted.
+#[test]
+fn counts_of_the_machine_below_are_exact_with_two_cpus() {
+    let problem_state = |outcome: &RunOutcome| {
+        let sets = outcome.report.counters.iter();
+        let own = sets.filter(|set| set.level == Level::Machine && set.first == PROBLEM_STATE);
+        own.flat_map(|set| set.values.get(1)).sum::<u64>()
+    };
+    let direct = ipl::above_with_success(&RunOptions {
+        nested: 0,
+        mode: Mode::Exact,
+        ..native("workload", 2)
+    })
+    .unwrap();
+    let outer = ipl::above_with_success(&native("workload", 2)).unwrap();
+    let inner = outer.of_guest();
+    assert_eq!(inner.end.exit_code(), 0, "{}", ipl::story(inner));
+    assert!(problem_state(&direct) > 1_000_000_000);
+    assert_eq!(problem_state(inner), problem_state(&direct));
+}
+
+#[test]
+fn a_machine_that_cannot_count_for_the_one_above_is_refused_with_a_remedy() {
+    let refusal = |outcome: &RunOutcome| match &outcome.end {
+        End::Machine { text, .. } => text.clone(),
+        end => end.sentence(),
+    };
+    // QEMU has no facility.
+    let alone = ipl::above(&RunOptions {
+        nested: 0,
+        ..native(GUEST, 1)
+    });
+    let refused = refusal(&alone.unwrap());
+    for word in [
+        "no CPU-measurement counter facility",
+        "leave --native out",
+        "--nested",
+    ] {
+        assert!(refused.contains(word), "{refused}");
+    }
+    // The outer machine authorizes no set.
+    let unauthorized = ipl::above(&RunOptions {
+        guest_sets: 0,
+        ..native(GUEST, 1)
+    });
+    let refused = refusal(unauthorized.unwrap().of_guest());
+    assert!(
+        refused.contains("does not authorize the problem-state"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -38,6 +38,10 @@ pub struct ImageArguments {
         default_value = "1000000"
     )]
     pub interval: Sampling,
+    /// Take cycles and instructions of the guest from the CPU-measurement counter facility of the machine that will be
+    /// started, which must have it
+    #[arg(long, requires = "guest")]
+    pub native: bool,
     /// What the operator says before the guest starts; may be given several times
     #[arg(long, value_name = "COMMAND", requires = "guest")]
     pub operator: Vec<String>,
@@ -52,9 +56,10 @@ impl ImageArguments {
             sampling: self.interval,
             operator: self.operator.clone(),
             // Without a clock that counts instructions the machine would look for one in vain.
-            mode: match self.form.is_for_qemu() {
-                true => Mode::Exact,
-                false => Mode::RealTime,
+            mode: match (self.native, self.form.is_for_qemu()) {
+                (true, _) => Mode::Native,
+                (false, true) => Mode::Exact,
+                (false, false) => Mode::RealTime,
             },
             ..RunOptions::new(guest)
         }

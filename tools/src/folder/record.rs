@@ -11,7 +11,8 @@ use std::{
 
 use anyhow::{Context, Result};
 use link::state::{
-    GuestEnded, Looping, Mode, Progress, Reason, SUCCESS_ADDRESS, Started, Totals, Traps,
+    COUNTER_FACILITY, GuestEnded, Looping, Mode, Progress, Reason, SUCCESS_ADDRESS, Started,
+    Totals, Traps,
 };
 use serde::{Deserialize, Serialize};
 
@@ -310,6 +311,9 @@ pub struct StartedRecord {
     pub cfvn: u16,
     /// Counter second version number.
     pub csvn: u16,
+    /// The counter sets that the machine below authorizes, if it has the CPU-measurement counter facility itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<u8>,
 }
 
 impl From<&Started> for StartedRecord {
@@ -326,6 +330,8 @@ impl From<&Started> for StartedRecord {
             machine_type: format!("{:04X}", started.machine_type.get()),
             cfvn: started.cfvn.get(),
             csvn: started.csvn.get(),
+            below: (started.below & COUNTER_FACILITY != 0)
+                .then_some(started.below & !COUNTER_FACILITY),
         }
     }
 }

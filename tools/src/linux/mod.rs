@@ -436,7 +436,7 @@ pub fn run(
 /// A note for a run in which somebody types.
 fn interactive(mode: Mode) -> &'static str {
     match mode {
-        Mode::RealTime => {
+        Mode::RealTime | Mode::Native => {
             "This run is interactive and in real time: it is not repeatable, and instructions cannot be counted."
         }
         Mode::Exact | Mode::Interactive => {

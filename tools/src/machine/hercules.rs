@@ -11,7 +11,6 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use link::state::Mode;
 
 use crate::{
     building::{
@@ -119,7 +118,7 @@ impl Hercules {
 pub fn check(options: &RunOptions) -> Result<()> {
     let unserved = [
         (
-            options.mode != Mode::RealTime,
+            !options.mode.is_real_time(),
             "no clock that counts instructions",
             "add --real-time",
         ),
@@ -176,6 +175,7 @@ pub fn remedy(messages: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use link::state::Mode;
 
     #[test]
     fn too_many_cpus_have_a_remedy() {

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use link::loader::{BLOCK_ADDRESS, BLOCK_LENGTH};
+use link::state::Mode;
 use zerocopy::IntoBytes;
 
 use crate::{
@@ -56,6 +57,11 @@ pub fn levels(guest: Guest, image: &Path, options: &RunOptions) -> Result<Vec<Le
             still_clock: number != options.nested as usize,
             without_events: number != 0 && !options.stops_at_events(),
             nested: 0,
+            // Only the machine right below the guest counts by the facility of the one below it.
+            mode: match options.mode {
+                Mode::Native if number != options.nested as usize => Mode::Exact,
+                mode => mode,
+            },
             ..options.clone()
         },
     };

@@ -263,7 +263,7 @@ impl Setup<'_> {
         let (threads, icount) = match self.mode {
             Mode::Exact => ("single", Some("shift=0,sleep=off")),
             Mode::Interactive => ("single", Some("shift=0,sleep=on")),
-            Mode::RealTime => ("multi", None),
+            Mode::RealTime | Mode::Native => ("multi", None),
         };
         let is_single = self.log.is_some()
             || self.events && single_instruction::for_events(self.version, icount.is_some());
@@ -281,7 +281,7 @@ impl Setup<'_> {
             Rtc::At(_) => rtc.to_string(),
         };
         match self.mode {
-            Mode::RealTime => add(&["-rtc", &format!("base={base}")]),
+            Mode::RealTime | Mode::Native => add(&["-rtc", &format!("base={base}")]),
             Mode::Exact | Mode::Interactive => {
                 add(&["-rtc", &format!("base={base},clock=vm"), "-seed", "1"])
             }

@@ -273,7 +273,13 @@ pub fn run_claimed<'a>(
 /// date, so that it can be repeated.
 fn dated(options: &RunOptions) -> RunOptions {
     let mut options = options.clone();
-    if options.mode == Mode::Exact && options.rtc == Rtc::Now {
+    let is_exact = match options.mode {
+        Mode::Exact => true,
+        // Its outermost machine is.
+        Mode::Native => options.nested != 0,
+        Mode::Interactive | Mode::RealTime => false,
+    };
+    if is_exact && options.rtc == Rtc::Now {
         options.rtc = Rtc::this_second();
     }
     options
@@ -405,7 +411,7 @@ fn setup<'a>(qemu: &Qemu, options: &'a RunOptions, cpus: u32, image: &'a Path) -
         storage: options.storage,
         // A clock that counts instructions passes over the time until the guest starts.
         rtc: match options.mode {
-            Mode::RealTime => options.rtc,
+            Mode::RealTime | Mode::Native => options.rtc,
             Mode::Exact | Mode::Interactive => options.rtc.before_ipl(),
         },
         cpu_model: &options.cpu_model,

@@ -66,6 +66,7 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
             Mode::Exact => 0,
             Mode::Interactive => flags::INTERACTIVE,
             Mode::RealTime => flags::REAL_TIME,
+            Mode::Native => flags::REAL_TIME | flags::NATIVE,
         }
         | if options.cryptography {
             flags::CRYPTOGRAPHY
@@ -98,7 +99,7 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
             0
         })
     .into();
-    block.icount_shift = if options.mode == Mode::RealTime {
+    block.icount_shift = if options.mode.is_real_time() {
         NO_ICOUNT
     } else {
         0

@@ -52,6 +52,11 @@ pub fn check(chosen: Option<CounterChoice>, mode: Mode, threads: u32) -> Result<
             "--real-time counts nothing, because time does not say how many instructions were executed; leave --real-time or --counters out"
         );
     }
+    if mode == Mode::Native && named & (sets::CRYPTO | sets::COPROCESSOR_GROUPS) != 0 {
+        bail!(
+            "--native counts no cryptographic functions, because their time is modelled by a clock that counts instructions; leave crypto and group out"
+        );
+    }
     if named & sets::MT_DIAGNOSTIC != 0 && threads < 2 {
         bail!("--counters mt counts the threads of a core; add --threads 2");
     }

@@ -13,9 +13,9 @@ pub fn check(geometry: Option<Geometry>, mode: Mode) -> Result<()> {
     if geometry.is_none() {
         return Ok(());
     }
-    if mode == Mode::RealTime {
+    if mode.is_real_time() {
         bail!(
-            "--exact-caches puts every instruction through the model, and --real-time cannot count instructions; leave one of them out"
+            "--exact-caches puts every instruction through the model, and --real-time and --native have no clock that counts instructions; leave one of them out"
         );
     }
     Ok(())

@@ -292,6 +292,11 @@ impl RunOptions {
             }
             _ => self.configuration.check(self.cpus)?,
         }
+        if self.mode == Mode::Native && (self.configuration.threads > 1 || self.cryptography) {
+            bail!(
+                "--native takes cycles and instructions from the machine below, which counts neither the threads of a guest nor its cryptographic functions; leave --threads and --cryptography out"
+            );
+        }
         self.check_stacks()?;
         self.check_form()?;
         self.devices.check()?;

@@ -125,6 +125,7 @@ fn samples_lie_evenly_between_the_times_of_their_blocks() {
         machine_type: "8561".to_owned(),
         cfvn: 3,
         csvn: 6,
+        below: None,
     });
     record.write(directory.path()).unwrap();
     let mut blocks = full_block(&[1, 2], 4096 * 10);

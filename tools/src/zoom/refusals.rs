@@ -27,7 +27,10 @@ pub fn check(record: &RunRecord, directory: &Path) -> Result<Asked> {
             window.of.display()
         );
     }
-    if record.mode == Mode::RealTime.name() {
+    if [Mode::RealTime, Mode::Native]
+        .map(Mode::name)
+        .contains(&&record.mode[..])
+    {
         bail!(
             "the run in {place} was in real time and cannot be repeated; make it anew without --real-time"
         );

@@ -162,6 +162,7 @@ impl Folder {
                 machine_type: "8561".to_owned(),
                 cfvn: 3,
                 csvn: 6,
+                below: None,
             }),
             progress: None,
             end: End::Guest(GuestEnd {

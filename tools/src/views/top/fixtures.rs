@@ -36,6 +36,7 @@ pub fn started() -> StartedRecord {
         machine_type: "8561".to_owned(),
         cfvn: 3,
         csvn: 6,
+        below: None,
     }
 }
 
