@@ -15,7 +15,9 @@ mod ring;
 mod rings;
 
 use crate::hardware::Hardware;
-use crate::state::device::{Change, Device, Indicators, MOST_ENTRIES, QUEUES, ROOM_LENGTH, Rings};
+use crate::state::device::{
+    Change, Device, FEATURES_OK, Indicators, MOST_ENTRIES, QUEUES, ROOM_LENGTH, Rings,
+};
 use arch::address::{PAGE, Real};
 use ring::Area;
 
@@ -103,7 +105,7 @@ pub fn pass_on(
         _ => {
             let device = device?;
             let answer = match command {
-                WRITE_STATUS => status(data),
+                WRITE_STATUS => status(device, changes, data)?,
                 SET_REVISION => revision(data),
                 WRITE_FEATURES => features(data)?,
                 SET_QUEUE => queue(device, changes, data, holds)?,
@@ -145,15 +147,30 @@ fn data_of(doublewords: [u64; 4]) -> [u8; 32] {
     bytes
 }
 
-fn status(data: &[u8]) -> Answer {
-    let &status = data.first()?;
+/// Only a reset takes back that the features are final. Otherwise the device would find buffers in its rings that were
+/// offered in another order of the bytes.
+fn status(device: &Device, changes: &[(u16, Change)], data: &[u8]) -> Option<Answer> {
+    let Some(&status) = data.first() else {
+        return Some(None);
+    };
+    let mut known = device.status;
+    for (_, change) in changes {
+        match *change {
+            Change::Reset => known = 0,
+            Change::Status(status) => known |= status,
+            _ => {}
+        }
+    }
+    if status != 0 && known & !status & FEATURES_OK != 0 {
+        return None;
+    }
     let mut bytes = [0; 32];
     bytes[0] = status;
     let change = match status {
         0 => Change::Reset,
         _ => Change::Status(status),
     };
-    Some((Some(change), bytes))
+    Some(Some((Some(change), bytes)))
 }
 
 fn revision(data: &[u8]) -> Answer {

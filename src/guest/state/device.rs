@@ -96,7 +96,34 @@ pub struct Device {
     pub configuration: Option<u64>,
 }
 
+/// Status bit: the features are final.
+pub const FEATURES_OK: u8 = 8;
+
+/// Feature: the device conforms to version 1, so numbers have the rightmost byte first.
+pub const VERSION_1: u64 = 1 << 32;
+
+/// What program and device have agreed on.
+#[derive(Clone, Copy, Debug)]
+pub struct Agreed {
+    /// The features that the program has accepted.
+    pub features: u64,
+    /// Whether the device has taken them over for good. Only a device of version 1 says so: it offers that feature to every
+    /// program that has chosen a later revision of its commands.
+    pub is_final: bool,
+}
+
 impl Device {
+    /// What has been agreed on.
+    #[must_use]
+    pub const fn agreed(&self) -> Agreed {
+        Agreed {
+            features: self.features,
+            is_final: self.status & FEATURES_OK != 0
+                && self.revision != 0
+                && self.features & VERSION_1 != 0,
+        }
+    }
+
     /// A device with [`ROOM_LENGTH`] bytes of HSA.
     #[must_use]
     pub const fn new(room: Real) -> Self {

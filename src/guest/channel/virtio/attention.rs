@@ -40,10 +40,10 @@ pub fn notify<H: Hardware>(
         return INVALID;
     }
     if let Some(device) = &mut subchannel.device
-        && let features = device.features
+        && let agreed = device.agreed()
         && let Some(found) = device.queue_mut(queue as u16)
     {
-        rings::offer(configuration, hardware, features, found);
+        rings::offer(configuration, hardware, agreed, found);
         poll_if_silent(configuration, &subchannel);
     }
     hardware.notify(designation, queue, cookie)
@@ -136,14 +136,12 @@ pub fn attend_one<H: Hardware>(
         fence(Ordering::SeqCst);
     }
     let mut is_new = false;
+    let agreed = device.agreed();
     let Device {
-        features,
-        indicators,
-        queues,
-        ..
+        indicators, queues, ..
     } = &mut **device;
     for queue in queues {
-        let (wants, more) = rings::give_back(configuration, hardware, *features, queue);
+        let (wants, more) = rings::give_back(configuration, hardware, agreed, queue);
         if more {
             hardware.notify(subsystem.into(), queue.number.into(), 0);
         }

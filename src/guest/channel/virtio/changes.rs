@@ -10,14 +10,11 @@ use crate::hardware::Hardware;
 use crate::state::channel_program::{ChannelProgram, WORDS};
 use crate::state::channels::Subchannel;
 use crate::state::configuration::Configuration;
-use crate::state::device::{Change, Device, Queue, Rings};
+use crate::state::device::{Change, Device, FEATURES_OK, Queue, Rings};
 use arch::address::Real;
 use arch::channel::{
     Ccw, SCSW_DEVICE_REFUSED, SCSW_OCCUPIED, SCSW_RUNNING, SCSW_SUBCHANNEL_REFUSED, SCSW_SUSPENDED,
 };
-
-/// Status bit: the features are final.
-const FEATURES_OK: u8 = 8;
 
 /// The program in the copy was started or has ended, and this is the status of its subchannel: changes what is known of
 /// the device by the commands that were executed.
@@ -161,8 +158,9 @@ pub(super) fn apply<H: Hardware>(
 
 /// The device was reset: its buffers and indicators are forgotten.
 pub fn reset<H: Hardware>(configuration: &Configuration, hardware: &mut H, device: &mut Device) {
+    let agreed = device.agreed();
     for queue in &mut device.queues {
-        rings::forget(configuration, hardware, device.features, queue);
+        rings::forget(configuration, hardware, agreed, queue);
     }
     device.forget();
     hardware.hsa_fill(device.room, place::RINGS, 0);

@@ -2,6 +2,7 @@
 //!
 //! Source: Virtual I/O Device (VIRTIO) 1.2, section 2.7 "Split Virtqueues".
 
+pub use crate::state::device::VERSION_1;
 use arch::address::{PAGE, Real};
 
 /// Feature: a descriptor may designate a table of descriptors.
@@ -10,8 +11,6 @@ pub const INDIRECT_DESCRIPTORS: u64 = 1 << 28;
 pub const EVENT_INDEX: u64 = 1 << 29;
 /// Feature: the device tells when it has used all buffers, whatever the program wants.
 pub const NOTIFY_ON_EMPTY: u64 = 1 << 24;
-/// Feature: the device conforms to version 1, so numbers have the rightmost byte first.
-pub const VERSION_1: u64 = 1 << 32;
 
 /// Descriptor flag: another descriptor of the buffer follows.
 pub const NEXT: u16 = 1;

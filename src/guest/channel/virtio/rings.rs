@@ -13,7 +13,8 @@
 //!
 //! The order of the bytes depends on the features that the program has accepted. Should the machine and the device not
 //! agree on it, then still no address leads to the HSA: a piece whose address in the other order is one of the machine's
-//! storage is checked in that order, too. With less than 4 GiB of it only zero is.
+//! storage is checked in that order, too. With less than 4 GiB of it only zero is. Once a device of version 1 has its
+//! features for good there is one order, and nothing more to check.
 //!
 //! Source: Virtual I/O Device (VIRTIO) 1.2, section 2.7 "Split Virtqueues".
 
@@ -23,7 +24,7 @@ use super::ring::{
 };
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
-use crate::state::device::{Queue, Rings};
+use crate::state::device::{Agreed, Queue, Rings};
 use crate::storage::{self, Piece, scanner};
 use arch::address::{Absolute, Real};
 use core::sync::atomic::{Ordering, fence};
@@ -49,7 +50,7 @@ struct Between<'a, H> {
     configuration: &'a Configuration,
     hardware: &'a mut H,
     queue: &'a mut Queue,
-    features: u64,
+    agreed: Agreed,
     order: Order,
     area: Area,
     /// The program's descriptors, offered buffers and used ones.
@@ -63,7 +64,7 @@ impl<'a, H: Hardware> Between<'a, H> {
     fn of(
         configuration: &'a Configuration,
         hardware: &'a mut H,
-        features: u64,
+        agreed: Agreed,
         queue: &'a mut Queue,
     ) -> Option<Self> {
         let Rings {
@@ -77,7 +78,7 @@ impl<'a, H: Hardware> Between<'a, H> {
             descriptors: piece(descriptors, first)?,
             offered: piece(offered, second)?,
             used: piece(used, third)?,
-            ..Self::without_program(configuration, hardware, features, queue)
+            ..Self::without_program(configuration, hardware, agreed, queue)
         })
     }
 
@@ -85,24 +86,24 @@ impl<'a, H: Hardware> Between<'a, H> {
     fn without_program(
         configuration: &'a Configuration,
         hardware: &'a mut H,
-        features: u64,
+        agreed: Agreed,
         queue: &'a mut Queue,
     ) -> Self {
         Self {
             configuration,
-            order: Order::of(features),
+            order: Order::of(agreed.features),
             area: Area::new(queue.area, queue.size),
             descriptors: Piece::NONE,
             offered: Piece::NONE,
             used: Piece::NONE,
             hardware,
             queue,
-            features,
+            agreed,
         }
     }
 
     fn has(&self, feature: u64) -> bool {
-        self.features & feature != 0
+        self.agreed.features & feature != 0
     }
 
     /// Where the entry of a ring is that has this index. A queue that is turned on has entries.
@@ -172,7 +173,7 @@ impl<'a, H: Hardware> Between<'a, H> {
         let holds = |length: u32| self.configuration.holds(Absolute(address), length.into());
         let other = address.swap_bytes();
         let is_harmless = || {
-            other >= self.configuration.machine_end || {
+            self.agreed.is_final || other >= self.configuration.machine_end || {
                 let length = length.swap_bytes();
                 self.configuration.holds(Absolute(other), length.into())
             }
@@ -439,10 +440,10 @@ const fn mask(first: u32, count: u32) -> u64 {
 pub fn offer<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
-    features: u64,
+    agreed: Agreed,
     queue: &mut Queue,
 ) -> bool {
-    Between::of(configuration, hardware, features, queue).is_some_and(|mut between| between.offer())
+    Between::of(configuration, hardware, agreed, queue).is_some_and(|mut between| between.offer())
 }
 
 /// Whether the device has buffers of the queue.
@@ -455,14 +456,14 @@ pub const fn is_waiting(queue: &Queue) -> bool {
 pub fn give_back<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
-    features: u64,
+    agreed: Agreed,
     queue: &mut Queue,
 ) -> (bool, bool) {
     let used = Area::new(queue.area, queue.size).used();
-    if Order::of(features).u16(halfword(hardware, used.offset(2))) == queue.returned {
+    if Order::of(agreed.features).u16(halfword(hardware, used.offset(2))) == queue.returned {
         return (false, false);
     }
-    let Some(mut between) = Between::of(configuration, hardware, features, queue) else {
+    let Some(mut between) = Between::of(configuration, hardware, agreed, queue) else {
         return (false, false);
     };
     let before = between.queue.returned;
@@ -475,10 +476,10 @@ pub fn give_back<H: Hardware>(
 pub fn forget<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
-    features: u64,
+    agreed: Agreed,
     queue: &mut Queue,
 ) {
-    let mut between = Between::without_program(configuration, hardware, features, queue);
+    let mut between = Between::without_program(configuration, hardware, agreed, queue);
     for number in 0..between.queue.size {
         if between.is_in_use(number) {
             between.free(number);

@@ -361,6 +361,40 @@ fn a_queue_goes_round_for_ever() {
     }
 }
 
+#[test]
+fn a_piece_is_checked_in_the_other_order_only_until_the_features_are_final() {
+    // In the other order this is far beyond the program's storage, and in that of the machine.
+    let (at, machine_end) = (BUFFERS & !0xFFF, u64::MAX);
+    for is_final in [false, true] {
+        let mut pair = Pair::new(VERSION_1, 8);
+        pair.bench.configuration.machine_end = machine_end;
+        if is_final {
+            assert!(Pair::command(&mut pair.bench, WRITE_STATUS, &[0xB]).is_some());
+        }
+        pair.descriptor(pair.part(0), at, 8, 0, 0);
+        pair.offer(0);
+        pair.notify();
+        let found = pair.take();
+        assert_eq!(
+            found == Found::Buffer(0, vec![(at, 8, false)]),
+            is_final,
+            "{found:?}"
+        );
+        // Its order could change while the buffer is in its rings.
+        let taken_back = Pair::command(&mut pair.bench, WRITE_STATUS, &[3]);
+        assert_eq!(taken_back.is_none(), is_final);
+        assert!(Pair::command(&mut pair.bench, WRITE_STATUS, &[0]).is_some());
+    }
+    // An older device has no final features.
+    let mut pair = Pair::new(0, 8);
+    pair.bench.configuration.machine_end = machine_end;
+    Pair::command(&mut pair.bench, WRITE_STATUS, &[0xB]).unwrap();
+    pair.descriptor(pair.part(0), at, 8, 0, 0);
+    pair.offer(0);
+    pair.notify();
+    assert_ne!(pair.take(), Found::Buffer(0, vec![(at, 8, false)]));
+}
+
 /// What puts something into the program's rings.
 type Misdeed = fn(&mut Pair);
 
