@@ -13,6 +13,7 @@ mod devices;
 mod end;
 mod facilities;
 mod guest;
+mod ipl_disk;
 mod isolation;
 mod messages;
 mod native;

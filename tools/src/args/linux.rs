@@ -10,7 +10,7 @@ use {link::state::Mode, per::trace::MOST_TRACES};
 use crate::{
     args::{BelowArguments, ParameterFile, definitions, frequency, his_command, parameter_file},
     events::command::event,
-    linux::{LinuxOptions, Release},
+    linux::{LinuxOptions, Release, ipl_disk::IplDisk},
     numbers::quantities::{Sampling, Storage},
     options::{
         RunOptions, configuration::Configuration, devices::Devices, disk::Disk, emulator::Emulator,
@@ -32,6 +32,14 @@ pub struct LinuxArguments {
     /// An initrd of your own. Its /bin/sh runs the command; without a command its own first process runs
     #[arg(long, value_name = "FILE")]
     pub initrd: Option<PathBuf>,
+    /// A disk on which Linux is installed, with a boot record of the guest's `zipl`. It is the guest's disk /dev/vda, and
+    /// kernel, parameters and initrd are those of the record. This terminal is the console, if the parameters have
+    /// console=ttysclp0. FILE,ro is read only
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["release", "kernel", "initrd", "append", "script", "command", "fresh", "event"])]
+    pub ipl_disk: Option<Disk>,
+    /// The number of the program in the boot record of --ipl-disk; 0 is the default
+    #[arg(long, value_name = "N", requires = "ipl_disk", default_value_t = 0)]
+    pub loadparm: usize,
     /// Words to add to the kernel's command line
     #[arg(long, value_name = "ARGUMENTS", allow_hyphen_values = true)]
     pub append: Option<String>,
@@ -146,7 +154,7 @@ impl LinuxArguments {
     /// The options that these arguments choose.
     pub fn options(&self) -> Result<LinuxOptions> {
         let devices = Devices {
-            disks: self.disk.clone(),
+            disks: self.ipl_disk.iter().chain(&self.disk).cloned().collect(),
             network: self.net,
             more: Vec::new(),
         };
@@ -175,6 +183,11 @@ impl LinuxArguments {
             kernel: self.kernel.clone(),
             initrd: self.initrd.clone(),
             append: self.append.clone(),
+            ipl_disk: self.ipl_disk.clone().map(|disk| IplDisk {
+                disk,
+                program: self.loadparm,
+                symbols: self.symbols.clone(),
+            }),
             script: self.script.clone(),
             command: self.command.clone(),
             files: BTreeMap::new(),
@@ -351,6 +364,30 @@ mod tests {
         ]);
         let off = "AUTH CPU ALL SAMPLING DIAGNOSTIC OFF";
         assert_eq!(options.unwrap().run.operator, [DIAGNOSTIC, off]);
+    }
+
+    #[test]
+    fn an_installed_linux_has_its_disk_and_no_kernel_of_another() {
+        let options = linux(&["--ipl-disk", "/a,ro", "--loadparm", "2", "--disk", "/b"]).unwrap();
+        let installed = options.ipl_disk.clone().unwrap();
+        assert_eq!((installed.disk.read_only, installed.program), (true, 2));
+        let disks: Vec<String> = options
+            .run
+            .devices
+            .disks
+            .iter()
+            .map(Disk::to_string)
+            .collect();
+        assert_eq!(disks, ["/a, read only", "/b"]);
+        assert_eq!(options.run.mode, Mode::Interactive);
+        assert!(!options.wants_shell());
+        for line in [
+            &["--ipl-disk", "/a", "--kernel", "/k"][..],
+            &["--loadparm", "1"],
+            &["--ipl-disk", "/a", "--", "ls"],
+        ] {
+            assert!(linux(line).is_err(), "{line:?}");
+        }
     }
 
     #[test]

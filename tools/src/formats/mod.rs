@@ -8,6 +8,7 @@ use record::Malformed;
 pub mod counters;
 pub mod csv;
 pub mod gzip;
+pub mod ipl_record;
 pub mod lines;
 pub mod recognise;
 pub mod samples;

@@ -3,6 +3,7 @@
 //! - [`packages`]: Debian's kernel and tools, by this computer's apt ([`sources`]), kept in the [`cache`].
 //! - [`programs`]: the programs that the guest gets; [`initramfs`]: its first file system.
 //! - [`modules`]: the modules that the kernel loads for the devices of the host.
+//! - [`ipl_disk`]: a Linux that `zipl` has installed on a disk.
 //! - [`exec`]: one program in Linux, and its instructions; [`libraries`]: what it is linked with.
 //! - [`kernel`]: where kernel, initrd and parameters go. No parameter names a facility: the kernel
 //!   finds them as on any machine.
@@ -16,6 +17,7 @@ pub mod cache;
 pub mod exec;
 pub mod identity;
 pub mod initramfs;
+pub mod ipl_disk;
 pub mod kernel;
 pub mod libraries;
 pub mod modules;
@@ -52,6 +54,7 @@ use crate::{
     linux::{
         cache::Cache,
         initramfs::{Base, GuestFile, Initrd, Work},
+        ipl_disk::IplDisk,
         kernel::Boot,
         screen::{Instructions, Screen},
         sources::Origin,
@@ -123,6 +126,8 @@ pub struct LinuxOptions {
     pub initrd: Option<PathBuf>,
     /// More of the command line.
     pub append: Option<String>,
+    /// A disk that Linux is installed on, which takes the place of kernel, archive and command line.
+    pub ipl_disk: Option<IplDisk>,
     /// A script to run.
     pub script: Option<PathBuf>,
     /// A command to run, or the script's arguments.
@@ -157,7 +162,10 @@ pub struct LinuxOutcome {
 impl LinuxOptions {
     /// Whether a person types in a shell: there is no command and no script, and Debian's initrd has a shell.
     pub fn wants_shell(&self) -> bool {
-        self.script.is_none() && self.command.is_empty() && self.initrd.is_none()
+        self.script.is_none()
+            && self.command.is_empty()
+            && self.initrd.is_none()
+            && self.ipl_disk.is_none()
     }
 }
 
@@ -344,6 +352,9 @@ pub fn run(
         Emulator::Qemu => Below::Qemu(run::ready(&options.run, progress)?),
         Emulator::Hercules => Below::Hercules(run::ready_in_hercules(&options.run, progress)?),
     };
+    if let (Below::Qemu(qemu), Some(disk)) = (&below, &options.ipl_disk) {
+        return run_installed(disk, options, qemu, progress, out);
+    }
     let mut prepared = prepare(options, progress)?;
     let has_work = prepared.work.is_some();
     // A guest that is kept has its first file system already.
@@ -392,19 +403,7 @@ pub fn run(
     let mut raw = None;
     let mut input = None;
     if wants_shell {
-        progress.note(&format!(
-            "{}\n{}",
-            interactive(run_options.mode),
-            terminal::HELP
-        ));
-        if run_options.mode == Mode::Exact {
-            run_options.mode = Mode::Interactive;
-        }
-        raw = Raw::enter();
-        if raw.is_some() {
-            // A person may be silent for as long as they like, and so may a guest that waits for them.
-            run_options.silence = Duration::MAX;
-        }
+        raw = connect(&mut run_options, progress);
         input = Some(terminal::typed());
     }
     let person = Some(Person {
@@ -431,6 +430,52 @@ pub fn run(
         has_work,
         is_interactive: wants_shell,
     })
+}
+
+/// Boots what is installed on a disk, with this terminal as its console.
+fn run_installed(
+    disk: &IplDisk,
+    options: &LinuxOptions,
+    qemu: &Qemu,
+    progress: &Progress,
+    out: &mut dyn Write,
+) -> Result<LinuxOutcome> {
+    let guest = ipl_disk::guest(disk, options.run.storage, progress)?;
+    let mut screen = Screen::new(out, true);
+    let mut run_options = options.run.clone();
+    let raw = connect(&mut run_options, progress);
+    let person = Some(Person {
+        input: Some(terminal::typed()),
+        is_operator: false,
+        screen: &mut screen,
+    });
+    let run = run::run_guest(qemu, &guest, &run_options, progress, person, []);
+    drop(raw);
+    Ok(LinuxOutcome {
+        run: run?,
+        code: None,
+        counts: None,
+        has_work: false,
+        is_interactive: true,
+    })
+}
+
+/// Connects this terminal to the console of a guest in which a person types.
+fn connect(options: &mut RunOptions, progress: &Progress) -> Option<Raw> {
+    progress.note(&format!(
+        "{}\n{}",
+        interactive(options.mode),
+        terminal::HELP
+    ));
+    if options.mode == Mode::Exact {
+        options.mode = Mode::Interactive;
+    }
+    let raw = Raw::enter();
+    if raw.is_some() {
+        // A person may be silent for as long as they like, and so may a guest that waits for them.
+        options.silence = Duration::MAX;
+    }
+    raw
 }
 
 /// A note for a run in which somebody types.

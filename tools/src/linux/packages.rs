@@ -46,6 +46,13 @@ const DEBUGGER: Programs = Programs {
     paths: &["usr/bin/gdb"],
 };
 
+/// What makes a disk one that can be IPLed, for the tests. The second file is what it writes there.
+const BOOT_LOADER: Programs = Programs {
+    entry: "zipl",
+    packages: &["s390-tools"],
+    paths: &["sbin/zipl", "lib/s390-tools/stage3.bin"],
+};
+
 /// The file that lists the packages of an entry of the cache, one a line.
 const CONTENTS: &str = "packages.txt";
 
@@ -93,6 +100,11 @@ pub fn programs(cache: &Cache, progress: &Progress) -> Result<PathBuf> {
 /// The tree of gdb, and of the libraries that it needs.
 pub fn debugger(cache: &Cache, progress: &Progress) -> Result<PathBuf> {
     tree(cache, &DEBUGGER, progress)
+}
+
+/// The tree of zipl, and of the libraries that it needs.
+pub fn zipl(cache: &Cache, progress: &Progress) -> Result<PathBuf> {
+    tree(cache, &BOOT_LOADER, progress)
 }
 
 /// The tree of the libraries of a package, and of all packages that it depends on. Its name is one that Debian allows.

@@ -27,7 +27,10 @@ pub fn collect(tree: &Path, programs: &[&str], into: &Path) -> Result<()> {
     let mut wanted = vec![LOADER.to_owned()];
     for program in programs {
         let data = copy(&tree.join(program), &into.join(program))?;
-        wanted.extend(needed(&data).with_context(|| format!("{program} cannot be read"))?);
+        // A program may come with data.
+        if data.starts_with(b"\x7FELF") {
+            wanted.extend(needed(&data).with_context(|| format!("{program} cannot be read"))?);
+        }
     }
     let libraries = index(tree);
     while let Some(name) = wanted.pop() {

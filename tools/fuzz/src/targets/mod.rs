@@ -4,6 +4,7 @@ use crate::Target;
 
 mod check;
 mod command;
+mod disk;
 mod folder;
 mod link;
 mod record;
@@ -17,6 +18,7 @@ pub fn all() -> Vec<Target> {
         link::ALL,
         command::ALL,
         check::ALL,
+        disk::ALL,
     ]
     .concat()
 }
