@@ -78,4 +78,5 @@ passes! {
     parameter_files_survive: "parameter-file",
     the_configuration_survives: "configuration",
     baselines_survive: "baseline",
+    ipl_records_survive: "ipl-record",
 }
