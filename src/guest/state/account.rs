@@ -289,19 +289,29 @@ impl Account {
     #[must_use]
     #[inline]
     pub fn activity(&self) -> Activity {
-        let excess = match (self.mode, &self.counted) {
-            (Mode::Exact { .. }, _) => [0; 2],
-            (Mode::RealTime, Some(counted)) => counted.excess,
-            (Mode::RealTime, None) => self.cycles.map(u64::wrapping_neg),
-        };
-        let problem_instructions = self.cycles[1].wrapping_add(excess[1]);
+        if let (Mode::RealTime, Some(counted)) = (self.mode, &self.counted) {
+            return self.activity_counted(counted);
+        }
+        let exact = matches!(self.mode, Mode::Exact { .. });
+        let instructions = if exact { self.total() } else { 0 };
         Activity {
             cycles: self.total(),
-            instructions: self.cycles[0]
-                .wrapping_add(excess[0])
-                .wrapping_add(problem_instructions),
+            instructions,
             problem_cycles: self.cycles[1],
-            problem_instructions,
+            problem_instructions: if exact { self.cycles[1] } else { 0 },
+        }
+    }
+
+    /// The same where the machine below counts.
+    #[cold]
+    fn activity_counted(&self, counted: &Counted) -> Activity {
+        let [supervisor, problem] =
+            [0, 1].map(|state| self.cycles[state].wrapping_add(counted.excess[state]));
+        Activity {
+            cycles: self.total(),
+            instructions: supervisor.wrapping_add(problem),
+            problem_cycles: self.cycles[1],
+            problem_instructions: problem,
         }
     }
 }
