@@ -13,11 +13,24 @@ use millimeter::link::{
 };
 use tests_qemu::ipl;
 
+/// A guest whose rounds are known, its mark, and the instructions of a round: all of them, and those that millicode
+/// performs.
+const ROUNDS_GUEST: &str = "levels";
+const ROUNDS_MARK: &[u8] = b"rounds for the levels..:";
+const ROUND: u64 = 101;
+const PERFORMED: u64 = 2;
+
+/// Counter sets, as STORE CPU COUNTER MULTIPLE names them.
+const BASIC: u16 = 1;
+const PROBLEM_STATE: u16 = 2;
+
 /// A guest with tasks, timers and supervisor calls.
 const GUEST: &str = "hash";
 
 /// The first counter of the problem-state set.
-const PROBLEM_STATE: u16 = 32;
+const FIRST_OF_PROBLEM_STATE: u16 = 32;
+
+const INTERVAL: u64 = 100_000;
 
 /// The program that the image is.
 const MACHINE: &str = "millimeter";
@@ -26,7 +39,7 @@ fn run(nested: u32) -> RunOutcome {
     ipl::above_with_success(&RunOptions {
         nested,
         storage: Storage(512 << 20),
-        sampling: Sampling::Every(100_000),
+        sampling: Sampling::Every(INTERVAL),
         ..ipl::options(GUEST)
     })
     .unwrap()
@@ -38,6 +51,17 @@ fn counted(outcome: &RunOutcome) -> Vec<(u16, u64, u64)> {
     totals
         .map(|cpu| (cpu.cpu, cpu.guest_cycles, cpu.guest_instructions))
         .collect()
+}
+
+/// Instructions that a level has counted: in supervisor state, and in problem state.
+fn by_state(outcome: &RunOutcome) -> [u64; 2] {
+    let counter = |set| -> u64 {
+        let sets = outcome.report.counters.iter();
+        let of_machine = sets.filter(|values| values.level == Level::Machine && values.set == set);
+        of_machine.map(|values| values.values[1]).sum()
+    };
+    let (all, problem) = (counter(BASIC), counter(PROBLEM_STATE));
+    [all - problem, problem]
 }
 
 /// The samples in a program.
@@ -78,6 +102,34 @@ fn a_guest_has_the_same_counters_above_two_machines_as_above_one() {
         .filter(|entry| entry.guest_program_parameter.get() == PROGRAM_PARAMETER)
         .count() as u64;
     assert!(known > guest, "{known} of {guest} samples");
+    let all: u64 = by_state(&outer).iter().sum();
+    assert_eq!(taken(&outer), all / INTERVAL);
+}
+
+#[test]
+fn the_instructions_of_an_inner_machine_and_its_guest_are_all_that_the_outer_one_counts() {
+    let counted = |rounds| {
+        let guest = ipl::with_parameters(ROUNDS_GUEST, ROUNDS_MARK, &[rounds]).unwrap();
+        let outer = ipl::above_with_success(&RunOptions {
+            nested: 1,
+            sampling: Sampling::Off,
+            ..ipl::options(guest.path().to_str().unwrap())
+        })
+        .unwrap();
+        let inner = outer.of_guest();
+        assert_eq!(inner.end.exit_code(), 0, "{}", ipl::story(inner));
+        let totals = &inner.report.record.totals[0];
+        let of_inner = [totals.firmware_instructions, totals.guest_instructions];
+        (by_state(&outer), of_inner)
+    };
+    const ROUNDS: u64 = 500;
+    // The IPL and the end of the inner machine are the same in both runs.
+    let (few, many) = (counted(ROUNDS), counted(2 * ROUNDS));
+    let [supervisor, problem] = [0, 1].map(|state| many.0[state] - few.0[state]);
+    let [machine, guest] = [0, 1].map(|part| many.1[part] - few.1[part]);
+    assert_eq!(guest, ROUNDS * ROUND);
+    assert_eq!(problem, guest - ROUNDS * PERFORMED);
+    assert_eq!(supervisor, machine + ROUNDS * PERFORMED);
 }
 
 #[test]
@@ -134,7 +186,8 @@ fn counts_of_the_machine_below_are_those_of_a_machine_that_counts_by_its_clock()
     assert!(taken.abs_diff(expected) <= 1, "{taken} of {expected}");
     // The outer machine gave the inner one what it had counted of the problem state.
     let given = outer.report.counters.iter();
-    let given = given.filter(|set| set.level == Level::Guest && set.first == PROBLEM_STATE);
+    let given =
+        given.filter(|set| set.level == Level::Guest && set.first == FIRST_OF_PROBLEM_STATE);
     let given: u64 = given.flat_map(|set| set.values.get(1)).sum();
     assert!(given > counted(inner)[0].2 / 2, "{given}");
 }
@@ -144,7 +197,8 @@ fn counts_of_the_machine_below_are_those_of_a_machine_that_counts_by_its_clock()
 fn counts_of_the_machine_below_are_exact_with_two_cpus() {
     let problem_state = |outcome: &RunOutcome| {
         let sets = outcome.report.counters.iter();
-        let own = sets.filter(|set| set.level == Level::Machine && set.first == PROBLEM_STATE);
+        let own =
+            sets.filter(|set| set.level == Level::Machine && set.first == FIRST_OF_PROBLEM_STATE);
         own.flat_map(|set| set.values.get(1)).sum::<u64>()
     };
     let direct = ipl::above_with_success(&RunOptions {
