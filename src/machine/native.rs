@@ -50,6 +50,8 @@ pub struct Still {
     pub completed: u64,
     /// By how much the guest has set it forward since then. The way out does that.
     pub forward: u64,
+    /// The real clock when the CPU last rested in this trap.
+    pub own: u64,
     /// The guest's cycles when the machine last left to it, unless the CPU has rested since then.
     pub total: Option<u64>,
 }
@@ -84,6 +86,7 @@ impl Native {
                 clock: 0,
                 completed: 0,
                 forward: 0,
+                own: 0,
                 total: None,
             },
             refusals: 0,
@@ -110,16 +113,15 @@ impl Native {
         }
     }
 
-    /// The CPU has rested until the clock showed this.
-    pub const fn rested(&mut self, until: u64) {
-        if self.still.clock != 0 {
-            self.still = Still {
-                clock: until,
-                completed: until,
-                forward: 0,
-                total: None,
-            };
-        }
+    /// The CPU has rested until the guest's clock, which stands still now, showed `clock`, and the real one `real`.
+    pub const fn rested(&mut self, clock: u64, real: u64) {
+        self.still = Still {
+            clock,
+            completed: clock,
+            forward: 0,
+            own: real,
+            total: None,
+        };
     }
 
     /// The clock comparator as the way out to the guest set it last.
@@ -388,6 +390,7 @@ impl Hardware for Native {
         if self.still.clock != 0 {
             self.still.clock = self.still.clock.wrapping_add(forward);
             self.still.completed = self.still.completed.wrapping_add(forward);
+            self.still.own = self.still.own.wrapping_add(forward);
         }
     }
 

@@ -6,6 +6,7 @@ use crate::machine::hardware::passing::Passed;
 use crate::machine::io::events::Events;
 use crate::machine::io::input::Input;
 use crate::msa::Noise;
+use core::sync::atomic::AtomicU64;
 use spin::Mutex;
 
 /// What the real CPUs share.
@@ -14,6 +15,8 @@ pub struct Shared {
     pub turns: Turns,
     /// How the turn was last passed.
     pub passed: Passed,
+    /// What the guest's clock showed when the turn was last passed, if it stands still while the machine works; else zero.
+    pub still_clock: AtomicU64,
     /// The host's input.
     pub input: Input,
     /// Traced events on their way to the host.
@@ -29,6 +32,7 @@ impl Shared {
         Self {
             turns,
             passed: Passed::new(),
+            still_clock: AtomicU64::new(0),
             input: Input::new(listening),
             events: Events::new(cpus),
             noise: Mutex::new(Noise::new()),

@@ -4,7 +4,8 @@
 //! long the machine takes for it. A guest that measures itself by its clock would count the machine's instructions. So a
 //! run can ask for a clock that shows the guest's own time and its waits only. The machine then sets the clock back on
 //! every way out, as in a window ([`window`]): to what it showed when the machine last left to the guest, and as many
-//! instructions on as the guest has executed. The CPU timer goes back with it.
+//! instructions on as the guest has executed. The CPU timer goes back with it. How the CPUs have one such clock is in
+//! [`super::turn`].
 
 use crate::arch::interruption::{Class, external};
 use crate::guest::measuring::{schedule, window};
@@ -50,6 +51,7 @@ pub fn entered(cpu: &mut Cpu, class: Class) {
         clock,
         completed: at(completed),
         forward: 0,
+        own: 0,
         total: Some(account.total()),
     };
 }
@@ -68,13 +70,17 @@ extern "C" fn still_exit(cpu: &mut Cpu) {
     let forward = cpu.native.still.forward;
     let began = found.began.wrapping_add(forward);
     let passed = |from| account.ticks(from, began);
-    let hidden = match cpu.native.still {
+    let (hidden, own) = match cpu.native.still {
         Still {
             total: Some(total), ..
-        } => passed(account.left).saturating_sub(account.total() - total),
-        Still { clock, .. } => passed(clock) + exit,
+        } => {
+            let hidden = passed(account.left).saturating_sub(account.total() - total);
+            (hidden, hidden)
+        }
+        // Another CPU may have taken some of it.
+        Still { clock, own, .. } => (passed(clock) + exit, passed(own) + exit),
     };
-    account.hidden += hidden;
+    account.hidden += own;
     let left = began.wrapping_sub(account.units(hidden));
     let comparator = schedule::comparator(&cpu.vcpu, configuration, left);
     cpu.native.note_comparator(comparator);

@@ -3,9 +3,11 @@
 //! The rules are those of [`turns`]: in exact mode just one CPU at a time is out of the enabled wait, and the turn is
 //! passed by emergency signal. The firmware never spins for another CPU; it passes the turn.
 
+mod clock;
 mod counts;
 mod devices;
 
+use self::clock::Ends;
 use crate::arch::channel::IoInterruption;
 use crate::arch::control::{CR0_CLOCK_COMPARATOR, CR0_CPU_TIMER};
 use crate::arch::cpu::MAXIMUM_CPUS;
@@ -135,7 +137,7 @@ fn begin(cpu: &mut Cpu) {
     let configuration = &cpu.machine.configuration;
     if configuration.threads.enabled() {
         let busy = threads::sibling(configuration, cpu.vcpu.address)
-            .is_some_and(|other| turns::is_busy(&words, other, instruction::stckf));
+            .is_some_and(|other| turns::is_busy(&words, other, || clock::now(cpu)));
         threads::begin_turn(&mut cpu.vcpu, configuration, busy);
     }
     let mut slice = words.turns.slice;
@@ -170,7 +172,7 @@ fn wake_time(cpu: &mut Cpu) -> u64 {
     if cpu.vcpu.state != CpuState::Operating {
         return watchdog;
     }
-    let now = instruction::stckf();
+    let now = clock::now(cpu);
     let sample = schedule::wakes_for_sample(&mut cpu.vcpu, configuration, now);
     let own = sample.min(watchdog);
     let vcpu = &cpu.vcpu;
@@ -187,7 +189,7 @@ fn wake_time(cpu: &mut Cpu) -> u64 {
         if rest >> 63 != 0 {
             0
         } else {
-            instruction::stckf().saturating_add(rest)
+            clock::now(cpu).saturating_add(rest)
         }
     } else {
         NEVER
@@ -252,7 +254,7 @@ impl<'a> OnCpu<'a> {
 
 impl Passing for OnCpu<'_> {
     fn clock(&self) -> u64 {
-        instruction::stckf()
+        clock::now(self.cpu)
     }
 
     fn wake_time(&mut self) -> u64 {
@@ -264,7 +266,7 @@ impl Passing for OnCpu<'_> {
     }
 
     fn rest_begins(&mut self) {
-        self.began = instruction::stckf();
+        self.began = clock::now(self.cpu);
         shadow::step_aside(&self.cpu.vcpu, &self.cpu.machine.configuration);
     }
 
@@ -301,14 +303,15 @@ impl Passing for OnCpu<'_> {
 
     fn hand_over(&mut self, next: u16) {
         let (me, passed) = (self.cpu.vcpu.address, &self.cpu.machine.shared.passed);
-        rest(self.cpu, || passed.pass_and_wait(me, next));
+        clock::hand_over(self.cpu);
+        rest(self.cpu, Ends::ByTurn, || passed.pass_and_wait(me, next));
         // The CPU that has the turn may have done something on this CPU's behalf.
         instruction::share(self.cpu);
     }
 
     fn wait(&mut self) {
         let passed = &self.cpu.machine.shared.passed;
-        rest(self.cpu, || passed.wait());
+        rest(self.cpu, Ends::ByTurn, || passed.wait());
         instruction::share(self.cpu);
     }
 
@@ -367,7 +370,7 @@ fn told_waiting(cpu: &Cpu) -> &'static AtomicBool {
 /// what the firmware itself takes within a wait that continues.
 #[cold]
 fn sample_wait(cpu: &mut Cpu, began: u64) {
-    let now = instruction::stckf();
+    let now = clock::now(cpu);
     let traps = cpu.vcpu.account.traps;
     let since = match cpu.vcpu.sampling.waited {
         (before, until) if before == traps => until,
@@ -399,7 +402,7 @@ pub fn occupied(cpu: &mut Cpu) {
     let me = cpu.vcpu.address;
     let configuration = &cpu.machine.configuration;
     let words = words(cpu);
-    while let Some(until) = assist::waits_until(&cpu.vcpu, configuration, instruction::stckf()) {
+    while let Some(until) = assist::waits_until(&cpu.vcpu, configuration, clock::now(cpu)) {
         words.and(Word::Ready, !(1 << me));
         words.store(Word::WakeAt(me), until);
         let assist = &configuration.assist;
@@ -456,7 +459,9 @@ pub fn hold_guest(cpu: &mut Cpu) {
     }
     let now = instruction::stckf();
     let held = now - began;
-    cpu.native.rested(now);
+    if cpu.native.still.clock != 0 {
+        cpu.native.rested(now, now);
+    }
     // What the machine itself does meanwhile depends on how the host's words arrive.
     cpu.vcpu.account.idle = idle;
     cpu.vcpu.account.rest(began, now);
@@ -496,15 +501,14 @@ fn park(cpu: &Cpu) {
 }
 
 /// Waits, and accounts the wait as idle time; all other time on this path is the machine's own.
-fn rest(cpu: &mut Cpu, wait: impl FnOnce() -> Waited) -> Taken {
+fn rest(cpu: &mut Cpu, ends: Ends, wait: impl FnOnce() -> Waited) -> Taken {
     cpu.native.settle_clock();
-    cpu.vcpu.account.rested = instruction::stckf();
+    cpu.vcpu.account.rested = clock::stop(cpu);
     let waited = wait();
     // Another CPU may have set the clock meanwhile.
     let forward = epoch::follow(&mut cpu.vcpu, &cpu.machine.configuration, &mut cpu.native);
-    let from = waited.from.wrapping_add(forward);
-    cpu.vcpu.account.rest(from, waited.to);
-    cpu.native.rested(waited.to);
+    let (from, to) = clock::go_on(cpu, &waited, ends, forward);
+    cpu.vcpu.account.rest(from, to);
     waited.taken
 }
 
@@ -563,7 +567,7 @@ fn wait_with_input(cpu: &mut Cpu, admit: bool, open: Open) {
         // Its signal was absorbed with the answer to a call.
         Taken::External(external::SERVICE_SIGNAL)
     } else {
-        rest(cpu, || wait::for_more(admit, open))
+        rest(cpu, Ends::WithTurn, || wait::for_more(admit, open))
     };
     match taken {
         Taken::External(external::SERVICE_SIGNAL) => {

@@ -107,6 +107,31 @@ fn a_guest_has_the_same_counters_above_two_machines_as_above_one() {
 }
 
 #[test]
+fn the_cpus_of_a_guest_have_the_same_counters_above_two_machines_as_above_one() {
+    for (guest, cpus) in [("search", 2), ("turns", 4)] {
+        let run = |nested| {
+            ipl::above_with_success(&RunOptions {
+                nested,
+                cpus: Some(cpus),
+                sampling: Sampling::Off,
+                ..ipl::options(guest)
+            })
+            .unwrap()
+        };
+        let (direct, outer) = (run(0), run(1));
+        let inner = outer.of_guest();
+        assert_eq!(inner.end.exit_code(), 0, "{}", ipl::story(inner));
+        assert_eq!(counted(inner), counted(&direct));
+        assert_eq!(inner.report.counters, direct.report.counters);
+        // The time in which a CPU has no turn is not the machine's.
+        for cpu in &outer.report.record.totals {
+            let each = cpu.firmware_instructions / cpu.traps;
+            assert!((100..10_000).contains(&each), "{cpu:?}");
+        }
+    }
+}
+
+#[test]
 fn the_instructions_of_an_inner_machine_and_its_guest_are_all_that_the_outer_one_counts() {
     let counted = |rounds| {
         let guest = ipl::with_parameters(ROUNDS_GUEST, ROUNDS_MARK, &[rounds]).unwrap();
