@@ -458,6 +458,24 @@ pub fn meant_command(word: &str) -> String {
     }
 }
 
+/// Machines between the outermost one and the guest.
+#[derive(Clone, Debug, Args)]
+pub struct LevelArguments {
+    /// Run the guest above a machine that is itself a guest of the machine, or above DEPTH such machines, one above the
+    /// other (1 without a number, 3 at most). Each machine measures the one above it
+    #[arg(
+        long,
+        value_name = "DEPTH",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = 0,
+        default_missing_value = "1",
+        hide_default_value = true,
+        value_parser = clap::value_parser!(u32).range(0..=3)
+    )]
+    pub nested: u32,
+}
+
 /// Options of a run.
 #[derive(Clone, Debug, Args)]
 pub struct RunArguments {
@@ -522,19 +540,9 @@ pub struct RunArguments {
     /// [default: an ELF and files beside it in QEMU, ins in Hercules]
     #[arg(long, value_enum, value_name = "FORM", hide_possible_values = true)]
     pub ipl: Option<Form>,
-    /// Run the guest above a machine that is itself a guest of the machine, or above DEPTH such machines, one above the
-    /// other (1 without a number, 3 at most). Each machine measures the one above it
-    #[arg(
-        long,
-        value_name = "DEPTH",
-        num_args = 0..=1,
-        require_equals = true,
-        default_value_t = 0,
-        default_missing_value = "1",
-        hide_default_value = true,
-        value_parser = clap::value_parser!(u32).range(0..=3)
-    )]
-    pub nested: u32,
+    /// Machines above the machine.
+    #[command(flatten)]
+    pub levels: LevelArguments,
     /// What is below the machine.
     #[command(flatten)]
     pub below: BelowArguments,
@@ -662,7 +670,7 @@ impl RunArguments {
             strict: self.below.strict,
             events: self.below.events(),
             counters: self.counters,
-            nested: self.nested,
+            nested: self.levels.nested,
             exact_caches: self.exact_caches,
             operator: [
                 self.operator.clone(),

@@ -352,10 +352,10 @@ fn boot(arguments: &LinuxArguments, progress: &Progress) -> Result<u8> {
     options.run.asked = asked();
     let outcome = linux::run(&options, progress, &mut stdout())?;
     if outcome.run.report.record.interval != 0 {
-        say(&table::text(&outcome.run.report))?;
+        say_levels(&outcome.run)?;
     }
     if let Some(file) = &arguments.json {
-        json::write(&outcome.run.report, file)?;
+        json::write(&outcome.run.of_guest().report, file)?;
     }
     if let Some(complaint) = outcome.complaint() {
         progress.note(&format!("error: {complaint}"));
@@ -519,14 +519,16 @@ fn follow_events(arguments: &TraceArguments, progress: &Progress) -> Result<u8> 
 }
 
 fn finish(outcome: &RunOutcome, json: Option<&Path>, progress: &Progress) -> Result<u8> {
-    let mut levels = vec![outcome];
-    while let Some(above) = levels.last().and_then(|level| level.above.as_deref()) {
-        levels.push(above);
-    }
-    for level in levels.iter().rev() {
-        say(&table::text(&level.report))?;
-    }
+    say_levels(outcome)?;
     conclude(outcome.of_guest(), json, progress)
+}
+
+/// The reports of all levels of a run, that of the guest first.
+fn say_levels(outcome: &RunOutcome) -> Result<()> {
+    if let Some(above) = &outcome.above {
+        say_levels(above)?;
+    }
+    say(&table::text(&outcome.report))
 }
 
 fn conclude(outcome: &RunOutcome, json: Option<&Path>, progress: &Progress) -> Result<u8> {

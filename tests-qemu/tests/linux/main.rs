@@ -17,6 +17,7 @@ mod ipl_disk;
 mod isolation;
 mod messages;
 mod native;
+mod nested;
 mod perf;
 mod profile;
 mod real_time;

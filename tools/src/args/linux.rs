@@ -8,7 +8,10 @@ use link::loader::MOST_CPUS;
 use {link::state::Mode, per::trace::MOST_TRACES};
 
 use crate::{
-    args::{BelowArguments, ParameterFile, definitions, frequency, his_command, parameter_file},
+    args::{
+        BelowArguments, LevelArguments, ParameterFile, definitions, frequency, his_command,
+        parameter_file,
+    },
     events::command::event,
     linux::{LinuxOptions, Release, ipl_disk::IplDisk},
     numbers::quantities::{Sampling, Storage},
@@ -95,6 +98,9 @@ pub struct LinuxArguments {
     /// What the operator says when a trace has stopped the guest, or every CPU waits: one of these each time
     #[arg(long, value_name = "COMMAND")]
     pub when_waiting: Vec<String>,
+    /// Machines above the machine.
+    #[command(flatten)]
+    pub levels: LevelArguments,
     /// The emulator below the machine. Below hercules, Linux boots each time, in real time and without devices
     #[arg(
         long = "below",
@@ -225,6 +231,7 @@ impl LinuxArguments {
                 devices,
                 silence: Duration::from_secs(self.silence),
                 limit: self.limit.map(Duration::from_secs),
+                nested: self.levels.nested,
                 ..RunOptions::new("linux")
             },
         })

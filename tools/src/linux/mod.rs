@@ -38,7 +38,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use link::state::Mode;
 
@@ -62,6 +62,7 @@ use crate::{
     machine::{
         guest::Guest,
         hercules::Hercules,
+        nested,
         qemu::Qemu,
         run::{self, RunOutcome},
     },
@@ -170,35 +171,41 @@ impl LinuxOptions {
 }
 
 impl LinuxOutcome {
+    /// The outcome of Linux itself, above all machines.
+    fn guest(&self) -> &RunOutcome {
+        self.run.of_guest()
+    }
+
     /// The exit code of the tool: that of the command, if both command and guest came to their ends.
     pub fn exit_code(&self) -> u8 {
-        match (self.run.end.exit_code(), self.code) {
+        match (self.guest().end.exit_code(), self.code) {
             (0, Some(code)) => code,
             (0, None) if self.has_work => GUEST_FAILED,
             (0, None) => 0,
             // An exit code that the kernel named is not the command's.
-            _ if self.run.end.is_of_guest() => GUEST_FAILED,
+            _ if self.guest().end.is_of_guest() => GUEST_FAILED,
             (end, _) => end,
         }
     }
 
     /// The message about a run that failed. The exit code of a command is not a failure of the run.
     pub fn complaint(&self) -> Option<String> {
-        let mut text = match (self.run.end.exit_code(), self.code) {
+        let guest = self.guest();
+        let mut text = match (guest.end.exit_code(), self.code) {
             (0, Some(_)) => return None,
             (0, None) if self.has_work => {
                 "the guest stopped before the command had come to its end".to_owned()
             }
             (0, None) => return None,
-            _ => self.run.end.sentence(),
+            _ => guest.end.sentence(),
         };
-        let lines: Vec<&str> = self.run.console.trim_end().lines().collect();
+        let lines: Vec<&str> = guest.console.trim_end().lines().collect();
         // A person who types has seen them.
         if !lines.is_empty() && !self.is_interactive {
             let quoted = lines[lines.len().saturating_sub(QUOTED_LINES)..].join("\n");
             text.push_str(&format!(
                 "\nThe last lines of the guest's console (all of it is in {}):\n{quoted}",
-                self.run.report.directory.join(folder::CONSOLE).display()
+                guest.report.directory.join(folder::CONSOLE).display()
             ));
         }
         Some(text)
@@ -348,6 +355,10 @@ pub fn run(
     progress: &Progress,
     out: &mut dyn Write,
 ) -> Result<LinuxOutcome> {
+    nested::check(&options.run)?;
+    if options.run.nested != 0 && options.wants_shell() {
+        bail!("a run with --nested has no shell for a person; add a command behind --");
+    }
     let below = match options.run.below {
         Emulator::Qemu => Below::Qemu(run::ready(&options.run, progress)?),
         Emulator::Hercules => Below::Hercules(run::ready_in_hercules(&options.run, progress)?),
@@ -412,6 +423,9 @@ pub fn run(
         screen: &mut screen,
     });
     let run = match (&below, started) {
+        (Below::Qemu(qemu), None) if run_options.nested != 0 => {
+            run::run_nested(qemu, guest, &run_options, progress, person)
+        }
         (Below::Qemu(qemu), Some(started)) => {
             run::run_from(started, qemu, &guest, &run_options, progress, person)
         }

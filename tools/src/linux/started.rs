@@ -51,7 +51,7 @@ const ROOM_PART: u64 = 16;
 const HOLD: &str = "HOLD AT ";
 
 /// Whether such a run can be held, and so be kept or go on from what was kept: nothing but the machine decides what
-/// happens, and nobody else waits for the guest to be held.
+/// happens, nobody else waits for the guest to be held, and the host can talk to its machine.
 pub fn can_be_held(options: &LinuxOptions) -> bool {
     let run = &options.run;
     run.mode == Mode::Exact
@@ -59,6 +59,7 @@ pub fn can_be_held(options: &LinuxOptions) -> bool {
         && run.when_waiting.is_empty()
         && run.script.is_empty()
         && run.execution_log.is_none()
+        && run.nested == 0
         && options.initrd.is_none()
         && !options.wants_shell()
 }

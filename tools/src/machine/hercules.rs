@@ -18,7 +18,7 @@ use crate::{
         install::{self, Lack},
     },
     numbers::quantities::Rtc,
-    options::RunOptions,
+    options::{RunOptions, Unserved},
 };
 
 /// The most storage that its package can be configured with and that a guest of the machine can use.
@@ -117,48 +117,45 @@ impl Hercules {
 /// Refuses the options that only QEMU serves.
 pub fn check(options: &RunOptions) -> Result<()> {
     let unserved = [
-        (
+        Unserved::new(
             !options.mode.is_real_time(),
             "no clock that counts instructions",
             "add --real-time",
         ),
-        (
+        Unserved::new(
             !options.devices.is_empty(),
             "none of QEMU's devices",
             "leave --qemu-arg out",
         ),
-        (
+        Unserved::new(
             options.rtc != Rtc::Now,
             "only this computer's clock",
             "leave --rtc out",
         ),
-        (
+        Unserved::new(
             options.qemu.is_some() || options.cpu_model != "max",
             "no QEMU below it",
             "leave --qemu and --cpu-model out",
         ),
-        (
+        Unserved::new(
             options.execution_log.is_some(),
             "no log of what it executes",
             "leave --below out",
         ),
-        (
+        Unserved::new(
             options.traces() || options.events.recorded,
             "no program-event recording",
             "leave --per, --trace and the traces out",
         ),
-        (
+        Unserved::new(
             options.storage.0 > MOST_STORAGE,
             "no more than 2G of storage",
             "choose less with --storage",
         ),
     ];
-    for (is_asked, lack, remedy) in unserved {
-        if is_asked {
-            bail!("a run below which is Hercules has {lack}; {remedy}, or use QEMU");
-        }
-    }
-    Ok(())
+    Unserved::refuse(&unserved, |Unserved { what, remedy, .. }| {
+        format!("a run below which is Hercules has {what}; {remedy}, or use QEMU")
+    })
 }
 
 /// What to do when the machine ended too early with these messages.

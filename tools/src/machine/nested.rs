@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use link::loader::{BLOCK_ADDRESS, BLOCK_LENGTH};
 use link::state::Mode;
 use zerocopy::IntoBytes;
@@ -17,7 +17,7 @@ use crate::{
         stage,
     },
     numbers::quantities::{LOAD_LIMIT, Storage},
-    options::{RunOptions, emulator::Emulator},
+    options::{RunOptions, Unserved, emulator::Emulator},
     symbols::{Symbol, SymbolTable},
 };
 
@@ -48,13 +48,13 @@ pub fn levels(guest: Guest, image: &Path, options: &RunOptions) -> Result<Vec<Le
         let rest = storage.saturating_sub(loaded.saturating_add(needed)) >> 20 << 20;
         storages.push(Storage(rest));
     }
+    let innermost = options.nested as usize;
     // The clock of a machine stands still while the one below works. It tries program events only if the run has some.
-    let level = |guest, number: usize| Level {
-        guest,
-        options: RunOptions {
+    let level = |guest, number: usize| {
+        let mut options = RunOptions {
             storage: storages[number],
             cpus: Some(cpus),
-            still_clock: number != options.nested as usize,
+            still_clock: number != innermost,
             without_events: number != 0 && !options.stops_at_events(),
             nested: 0,
             // Only the machine right below the guest counts by the facility of the one below it.
@@ -63,9 +63,15 @@ pub fn levels(guest: Guest, image: &Path, options: &RunOptions) -> Result<Vec<Le
                 mode => mode,
             },
             ..options.clone()
-        },
+        };
+        if number != innermost {
+            // What the operator says is about the guest, and a machine has no back chain.
+            options.operator.clear();
+            options.when_waiting.clear();
+            (options.stacks, options.stack_copy) = (None, 0);
+        }
+        Level { guest, options }
     };
-    let innermost = options.nested as usize;
     let mut levels = vec![level(guest, innermost)];
     for number in (0..innermost).rev() {
         let machine = machine(image, &levels[levels.len() - 1])?;
@@ -100,56 +106,46 @@ pub fn check(options: &RunOptions) -> Result<()> {
         return Ok(());
     }
     let unserved = [
-        (
+        Unserved::new(
             // A machine does not know of the hole that its own storage has then.
             options.storage.0 > LOAD_LIMIT,
             "more than 2G of storage",
             "choose less with --storage",
         ),
-        (
+        Unserved::new(
             options.form.is_some(),
             "form of the image that is IPLed",
             "leave --ipl out",
         ),
-        (
+        Unserved::new(
             !options.devices.is_empty(),
             "devices",
             "leave --qemu-arg out",
         ),
-        (
-            !options.operator.is_empty()
-                || !options.when_waiting.is_empty()
-                || !options.script.is_empty(),
-            "commands of the operator or of HIS",
-            "leave them out",
+        Unserved::new(
+            !options.script.is_empty(),
+            "input while it goes on",
+            "give the operator's commands with --operator",
         ),
-        (
+        Unserved::new(
             options.exact_caches.is_some(),
             "a model of caches",
             "leave --exact-caches out",
         ),
-        (
-            options.stacks.is_some(),
-            "call stacks",
-            "leave --stacks out",
-        ),
-        (
+        Unserved::new(
             options.below == Emulator::Hercules,
             "Hercules below it",
             "leave --below out",
         ),
-        (
+        Unserved::new(
             options.again.is_some(),
             "a second look",
             "look at a run without --nested",
         ),
     ];
-    for (is_asked, what, remedy) in unserved {
-        if is_asked {
-            bail!("a run with --nested has no {what}; {remedy}");
-        }
-    }
-    Ok(())
+    Unserved::refuse(&unserved, |Unserved { what, remedy, .. }| {
+        format!("a run with --nested has no {what}; {remedy}")
+    })
 }
 
 /// The routines of a machine that is a guest: the image where it was loaded and where it has moved to, and its own guest.
@@ -175,6 +171,7 @@ pub fn all_symbols(image: &SymbolTable, guest: &SymbolTable, moved_to: Option<u6
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::building::forms::Form;
 
     fn table(module: &str, routines: &[(u64, u64)]) -> SymbolTable {
         let symbols = routines.iter().map(|&(start, end)| Symbol {
@@ -209,9 +206,12 @@ mod tests {
         };
         assert!(check(&options).is_ok());
         options.operator.push("STATUS".to_owned());
+        options.stacks = Some(16);
+        assert!(check(&options).is_ok());
+        options.form = Some(Form::Bios);
         let refusal = check(&options).unwrap_err().to_string();
         assert!(
-            refusal.contains("operator") && refusal.contains("leave them out"),
+            refusal.contains("IPLed") && refusal.contains("leave --ipl out"),
             "{refusal}"
         );
         options.nested = 0;

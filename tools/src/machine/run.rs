@@ -99,30 +99,32 @@ pub fn run_with(
 ) -> Result<RunOutcome> {
     Guest::check(&options.guest)?;
     nested::check(options)?;
-    if options.nested != 0 && person.is_some() {
-        bail!(
-            "nothing can be typed to a machine above the machine; leave --nested out, or use `run`"
-        );
-    }
     if options.below == Emulator::Hercules {
         return run_in_hercules(options, progress, person);
     }
     let qemu = ready(options, progress)?;
     let guest = guest(options, progress)?;
     if options.nested != 0 {
-        return run_nested(&qemu, guest, options, progress);
+        return run_nested(&qemu, guest, options, progress, person);
     }
     run_guest(&qemu, &guest, options, progress, person, [])
 }
 
-/// Runs a guest above machines that are guests of the machine.
-fn run_nested(
+/// Runs a guest that has been found above machines that are guests of the machine. A person sees its console.
+pub fn run_nested(
     qemu: &Qemu,
     guest: Guest,
     options: &RunOptions,
     progress: &Progress,
+    person: Option<Person<'_>>,
 ) -> Result<RunOutcome> {
-    let options = dated(options);
+    nested::check(options)?;
+    if person.as_ref().is_some_and(|person| person.input.is_some()) {
+        bail!(
+            "nothing can be typed to a guest above machines above the machine; leave --nested out, or give a command"
+        );
+    }
+    let options = resolved(&dated(options), &guest.names)?;
     let image = build::build_image(progress)?;
     let levels = nested::levels(guest, &image, &options)?;
     let Some((outermost, above)) = levels.split_first() else {
@@ -133,7 +135,7 @@ fn run_nested(
     let claimed = folder::directory(options.out.as_deref(), &above[above.len() - 1].guest.name)?;
     let profilers = Profilers::default();
     let below = Below::Qemu(qemu);
-    prepared.conduct(&below, None, progress, None, profilers, Some(claimed))
+    prepared.conduct(&below, None, progress, person, profilers, Some(claimed))
 }
 
 /// Runs a guest in Hercules.
@@ -582,7 +584,7 @@ impl<'a> Prepared<'a> {
         let reader = LogReader::new(table);
         let text = guest.symbols.to_text();
         let mut collector = Collector::create(&directory, record, &text, image, reader)?;
-        collector.limit(options.console_limit, options.data_limit);
+        prepare_collector(&mut collector, guest, options)?;
         collector.above = self.collect_above(&directory, above, &common, table)?;
         Ok(Some(Above::new(collector, symbols)))
     }
@@ -652,16 +654,7 @@ impl<'a> Prepared<'a> {
             LogReader::new(table.as_ref()),
         )?;
         collector.above = self.collect_above(directory, self.above, &common, table.as_ref())?;
-        if options.stacks.is_some() {
-            collector.keep_places(&guest.places())?;
-        }
-        for line in options.operator.iter().chain(&options.when_waiting) {
-            collector.commanded(line);
-        }
-        collector.limit(options.console_limit, options.data_limit);
-        if let Some(nonce) = &guest.nonce {
-            collector.believe_only(nonce);
-        }
+        prepare_collector(&mut collector, guest, options)?;
         let what = match options.sampling {
             Sampling::Off => format!("running {}", guest.name),
             Sampling::Every(_) => format!("measuring {}", guest.name),
@@ -718,15 +711,45 @@ impl<'a> Prepared<'a> {
             step.done(&end.sentence());
         }
         drop(collector);
-        if options.stacks.is_some() && guest.is_linux {
-            // What was measured is there all the same.
-            if let Err(error) = objects::keep(directory, &guest.archives) {
-                progress.note(&format!(
-                    "the programs of the guest have no names: {error:#}"
-                ));
-            }
+        let mut directory_of = directory.to_path_buf();
+        keep_objects(&directory_of, guest, options, progress);
+        for Level { guest, options } in self.above {
+            directory_of.push(folder::ABOVE);
+            keep_objects(&directory_of, guest, options, progress);
         }
         outcome(directory, &ends, began, wall)
+    }
+}
+
+/// Tells what collects from a machine about its guest.
+fn prepare_collector(
+    collector: &mut Collector<'_>,
+    guest: &Guest,
+    options: &RunOptions,
+) -> Result<()> {
+    if options.stacks.is_some() {
+        collector.keep_places(&guest.places())?;
+    }
+    for line in options.operator.iter().chain(&options.when_waiting) {
+        collector.commanded(line);
+    }
+    collector.limit(options.console_limit, options.data_limit);
+    if let Some(nonce) = &guest.nonce {
+        collector.believe_only(nonce);
+    }
+    Ok(())
+}
+
+/// Keeps the programs of Linux for the names in its call stacks.
+fn keep_objects(directory: &Path, guest: &Guest, options: &RunOptions, progress: &Progress) {
+    if options.stacks.is_none() || !guest.is_linux {
+        return;
+    }
+    // What was measured is there all the same.
+    if let Err(error) = objects::keep(directory, &guest.archives) {
+        progress.note(&format!(
+            "the programs of the guest have no names: {error:#}"
+        ));
     }
 }
 

@@ -352,6 +352,36 @@ impl RunOptions {
     }
 }
 
+/// What an option asks for that a kind of run does not have, and its remedy.
+#[derive(Clone, Copy, Debug)]
+pub struct Unserved {
+    /// Whether the options ask for it.
+    pub is_asked: bool,
+    /// What it is.
+    pub what: &'static str,
+    /// What to do instead.
+    pub remedy: &'static str,
+}
+
+impl Unserved {
+    /// An entry of a table of them.
+    pub const fn new(is_asked: bool, what: &'static str, remedy: &'static str) -> Self {
+        Self {
+            is_asked,
+            what,
+            remedy,
+        }
+    }
+
+    /// Refuses the first one that is asked for, in this sentence.
+    pub fn refuse(table: &[Self], sentence: impl Fn(&Self) -> String) -> Result<()> {
+        match table.iter().find(|unserved| unserved.is_asked) {
+            Some(unserved) => bail!(sentence(unserved)),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Default for RunOptions {
     fn default() -> Self {
         Self::new(DEFAULT_GUEST)
