@@ -13,6 +13,7 @@ mod zoom;
 use std::{path::PathBuf, time::Duration};
 
 use cache::Geometry;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use his::command;
@@ -214,6 +215,10 @@ pub enum Command {
         /// Debian's kernel
         #[arg(long, value_enum, default_value = "6.1", requires = "linux")]
         release: Release,
+        /// Measure only this part of what --linux measures; may be repeated. Host times are compared with those of a boot,
+        /// which is timed in any case
+        #[arg(long, value_name = "PART", requires = "linux", value_parser = parts())]
+        part: Vec<String>,
     },
     /// Run the behaviour guests and list which statements of the manuals they show
     ///
@@ -612,6 +617,11 @@ fn parameter_file(text: &str) -> Result<ParameterFile, String> {
         files.define(line).map_err(|wrong| wrong.to_string())?;
     }
     Ok(ParameterFile(commands))
+}
+
+/// The parts of `bench --linux`.
+fn parts() -> PossibleValuesParser {
+    PossibleValuesParser::new(crate::bench::linux::names())
 }
 
 fn his_command(text: &str) -> Result<String, String> {

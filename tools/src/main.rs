@@ -129,8 +129,9 @@ fn main() -> ExitCode {
             pairs,
             linux: true,
             release,
+            part,
             ..
-        }) => measure_linux(qemu, release, pairs, &progress),
+        }) => measure_linux(qemu, release, part, pairs, &progress),
         Some(Command::Bench {
             qemu,
             pairs,
@@ -700,6 +701,7 @@ fn measure_machine(qemu: Option<PathBuf>, pairs: usize, progress: &Progress) -> 
 fn measure_linux(
     qemu: Option<PathBuf>,
     release: linux::Release,
+    parts: Vec<String>,
     pairs: usize,
     progress: &Progress,
 ) -> Result<u8> {
@@ -707,7 +709,8 @@ fn measure_linux(
         qemu,
         ..RunOptions::default()
     };
-    let measured = bench::linux::measure(&options, release, pairs, progress)?;
+    let choice = bench::linux::Choice::new(parts);
+    let measured = bench::linux::measure(&options, release, &choice, pairs, progress)?;
     say(&bench::linux::text(&measured))?;
     Ok(if measured.is_over() { FAILED } else { 0 })
 }

@@ -42,33 +42,104 @@ const MARK: &str = "@";
 /// The mark behind the last part.
 const END: &str = "end";
 
-/// The part that does not leave problem state by itself.
-const LOOP: &str = "loop";
-
 /// A part that does nothing.
 const NOTHING: &str = "nothing";
 
 /// The command of a boot that ends where the shell begins.
 const SHELL_ONLY: &str = "true";
 
-/// Parts, and the budgets of their host times as ratios to bare QEMU's.
-const PARTS: [(&str, &str, f64); 3] = [
-    (LOOP, "a loop of the shell", 1.05),
-    ("fork", "fork and exec", 1.6),
-    ("calls", "system calls of 4 KiB", 2.0),
+/// The name of the boot among the parts.
+const BOOT: &str = "boot";
+
+/// A part of the script.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// Its name in the script and on the command line.
+    name: &'static str,
+    /// What it does.
+    what: &'static str,
+    /// The budget of its host time, as a ratio to bare QEMU's.
+    ratio: f64,
+    /// The budget of the machine's instructions, in percent of the guest's.
+    percent: f64,
+}
+
+/// The parts that need no devices. The first one does not leave problem state by itself.
+const PARTS: [Part; 5] = [
+    Part {
+        name: "loop",
+        what: "a loop of the shell",
+        ratio: 1.05,
+        percent: 1.0,
+    },
+    Part {
+        name: "fork",
+        what: "fork and exec",
+        ratio: 1.6,
+        percent: 110.0,
+    },
+    Part {
+        name: "calls",
+        what: "system calls of 4 KiB",
+        ratio: 2.0,
+        percent: 320.0,
+    },
+    Part {
+        name: "faults",
+        what: "page faults",
+        ratio: 1.6,
+        percent: 200.0,
+    },
+    Part {
+        name: "switches",
+        what: "context switches",
+        ratio: 1.6,
+        percent: 300.0,
+    },
 ];
+
+/// The names of the parts.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let parts = PARTS.iter().map(|part| part.name);
+    let devices = DEVICE_PARTS.iter().map(|part| part.0);
+    std::iter::once(BOOT).chain(parts).chain(devices)
+}
+
+/// Which parts are measured.
+#[derive(Clone, Debug, Default)]
+pub struct Choice(Vec<String>);
+
+impl Choice {
+    /// These parts; without any, all of them.
+    pub const fn new(names: Vec<String>) -> Self {
+        Self(names)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.is_empty() || self.0.iter().any(|chosen| chosen == name)
+    }
+
+    /// The chosen parts that need no devices.
+    fn parts(&self) -> Vec<Part> {
+        let parts = PARTS.iter().filter(|part| self.has(part.name));
+        parts.copied().collect()
+    }
+
+    /// The chosen parts with devices.
+    fn device_parts(&self) -> Vec<(&'static str, &'static str, f64)> {
+        let parts = DEVICE_PARTS.iter().filter(|part| self.has(part.0));
+        parts.copied().collect()
+    }
+}
 
 /// The budget of a boot's host time, as a ratio.
 const BOOT_RATIO: f64 = 1.3;
 
-/// The budgets of the machine's instructions in a boot and in each part, in percent of the guest's instructions.
+/// The budget of the machine's instructions in a boot, in percent of the guest's instructions.
 ///
 /// A kernel waits in loops for the clock while it boots. So the guest's instructions change by a few percent when the machine's
 /// do by a millionth: Linux 6.12 had 1290, 1318 and 1334 million, with 182 million of the machine each time.
 const BOOT_PERCENT: f64 = 14.5;
-const LOOP_PERCENT: f64 = 1.0;
-const FORK_PERCENT: f64 = 110.0;
-const CALLS_PERCENT: f64 = 320.0;
 
 /// The longest boot.
 const LIMIT: Duration = Duration::from_secs(900);
@@ -132,34 +203,44 @@ impl LinuxBench {
     }
 }
 
-/// Measures, with this number of pairs for the host times.
+/// Measures the chosen parts, with this number of pairs for the host times.
 pub fn measure(
     options: &RunOptions,
     release: Release,
+    choice: &Choice,
     pairs: usize,
     progress: &Progress,
 ) -> Result<LinuxBench> {
     let bench = Bench::new(options, release, progress)?;
+    let timed = timed_parts(choice);
     let mut times = Vec::new();
     for pair in 1..=pairs {
         let step = progress.step(&format!("timing pair {pair} of {pairs}"));
-        let (above, natively) = bench.pair()?;
+        let (above, natively) = bench.pair(choice)?;
         step.done(&format!(
             "timed pair {pair} of {pairs}: {}",
-            seconds(&above, &natively)
+            seconds(&timed, &above, &natively)
         ));
         times.push((above, natively));
     }
-    let shares = bench.shares(&PARTS)?;
-    let boot = bench.counted(&[], true, "the traps of a boot")?.traps;
-    let nothing = bench.counted(&[NOTHING], true, "the traps of nothing")?;
-    let mut traps = vec![("boot".to_owned(), by_cause(&boot, &[]))];
-    for (name, what, _) in PARTS {
-        let part = bench.counted(&[name], true, &format!("the traps of {what}"))?;
-        traps.push((what.to_owned(), by_cause(&part.traps, &nothing.traps)));
+    let parts = choice.parts();
+    let shares = bench.shares(&parts, choice.has(BOOT))?;
+    let mut traps = Vec::new();
+    if choice.has(BOOT) {
+        let boot = bench.counted(&[], true, "the traps of a boot")?.traps;
+        traps.push((BOOT.to_owned(), by_cause(&boot, &[])));
+    }
+    if !parts.is_empty() {
+        let nothing = bench.counted(&[NOTHING], true, "the traps of nothing")?;
+        for part in parts {
+            let what = format!("the traps of {}", part.what);
+            let counted = bench.counted(&[part.name], true, &what)?;
+            let traps_of_part = by_cause(&counted.traps, &nothing.traps);
+            traps.push((part.what.to_owned(), traps_of_part));
+        }
     }
     Ok(LinuxBench {
-        ratios: ratios(&times),
+        ratios: ratios(&timed, &times),
         shares,
         traps,
     })
@@ -167,23 +248,30 @@ pub fn measure(
 
 /// Measures what has a budget of instructions: a boot and the loop.
 pub fn budgeted(options: &RunOptions, release: Release, progress: &Progress) -> Result<Vec<Share>> {
-    Bench::new(options, release, progress)?.shares(&PARTS[..1])
+    Bench::new(options, release, progress)?.shares(&PARTS[..1], true)
 }
 
 /// The host times of one side of a pair: of the boot and of each part.
 type Times = Vec<Duration>;
 
-/// The names of what is timed, with budgets, in the order of the times.
-fn timed_parts() -> impl Iterator<Item = (&'static str, f64)> {
-    let parts = PARTS.iter().chain(&DEVICE_PARTS);
-    let parts = parts.map(|(_, what, budget)| (*what, *budget));
-    std::iter::once(("boot to the shell", BOOT_RATIO)).chain(parts)
+/// The names of what is timed, with budgets, in the order of the times. A boot is always timed, because the others are
+/// longer than it.
+fn timed_parts(choice: &Choice) -> Vec<(&'static str, f64)> {
+    let parts = choice.parts().into_iter();
+    let parts = parts.map(|part| (part.what, part.ratio));
+    let devices = choice.device_parts().into_iter();
+    let devices = devices.map(|(_, what, budget)| (what, budget));
+    std::iter::once(("boot to the shell", BOOT_RATIO))
+        .chain(parts)
+        .chain(devices)
+        .collect()
 }
 
 /// The times of a pair in words.
-fn seconds(above: &Times, natively: &Times) -> String {
+fn seconds(timed: &[(&str, f64)], above: &Times, natively: &Times) -> String {
     let words =
-        timed_parts()
+        timed
+            .iter()
             .zip(above.iter().zip(natively))
             .map(|((what, _), (above, natively))| {
                 format!(
@@ -195,8 +283,8 @@ fn seconds(above: &Times, natively: &Times) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-fn ratios(pairs: &[(Times, Times)]) -> Vec<Ratio> {
-    let ratio = |place: usize, (what, budget): (&str, f64)| {
+fn ratios(timed: &[(&str, f64)], pairs: &[(Times, Times)]) -> Vec<Ratio> {
+    let ratio = |(place, &(what, budget)): (usize, &(&str, f64))| {
         let of = |(above, below): &(Times, Times)| {
             above[place].as_secs_f64() / below[place].as_secs_f64()
         };
@@ -209,10 +297,7 @@ fn ratios(pairs: &[(Times, Times)]) -> Vec<Ratio> {
     if pairs.is_empty() {
         return Vec::new();
     }
-    timed_parts()
-        .enumerate()
-        .map(|(place, part)| ratio(place, part))
-        .collect()
+    timed.iter().enumerate().map(ratio).collect()
 }
 
 /// The counts of a run.
@@ -256,11 +341,14 @@ impl<'a> Bench<'a> {
     /// Times a boot and each part, alternately above the machine and natively. The guest's output is held back, so it
     /// does not show when a part begins. So each part has a run of its own, less the boot: for the parts that use devices
     /// a boot with these devices.
-    fn pair(&self) -> Result<(Times, Times)> {
-        let mut times = self.sides(None, PARTS.iter().map(|part| part.0))?;
+    fn pair(&self, choice: &Choice) -> Result<(Times, Times)> {
+        let mut times = self.sides(None, choice.parts().iter().map(|part| part.name))?;
+        let parts = choice.device_parts();
+        if parts.is_empty() {
+            return Ok(times);
+        }
         let served = Served::new()?;
-        let parts = DEVICE_PARTS.iter().map(|part| part.0);
-        let devices = self.sides(Some(&served), parts)?;
+        let devices = self.sides(Some(&served), parts.iter().map(|part| part.0))?;
         times.0.extend(devices.0.into_iter().skip(1));
         times.1.extend(devices.1.into_iter().skip(1));
         Ok(times)
@@ -307,27 +395,27 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The instructions of a boot and of each of these parts.
-    fn shares(&self, parts: &[(&str, &str, f64)]) -> Result<Vec<Share>> {
-        let boot = self.counted(&[], false, "a boot")?.share;
-        let mut shares = vec![Share {
-            what: "boot".to_owned(),
-            budget: Some(BOOT_PERCENT),
-            ..boot
-        }];
-        let nothing = self.counted(&[NOTHING], false, NOTHING)?.share;
-        for (name, what, _) in parts {
-            let with = self.counted(&[name], false, what)?.share;
+    /// The instructions of each of these parts, and of a boot if it is wanted.
+    fn shares(&self, parts: &[Part], with_boot: bool) -> Result<Vec<Share>> {
+        let mut shares = Vec::new();
+        if with_boot {
             shares.push(Share {
-                what: (*what).to_owned(),
+                what: BOOT.to_owned(),
+                budget: Some(BOOT_PERCENT),
+                ..self.counted(&[], false, "a boot")?.share
+            });
+        }
+        if parts.is_empty() {
+            return Ok(shares);
+        }
+        let nothing = self.counted(&[NOTHING], false, NOTHING)?.share;
+        for part in parts {
+            let with = self.counted(&[part.name], false, part.what)?.share;
+            shares.push(Share {
+                what: part.what.to_owned(),
                 guest: with.guest.saturating_sub(nothing.guest),
                 machine: with.machine.saturating_sub(nothing.machine),
-                budget: match *name {
-                    LOOP => Some(LOOP_PERCENT),
-                    "fork" => Some(FORK_PERCENT),
-                    "calls" => Some(CALLS_PERCENT),
-                    _ => None,
-                },
+                budget: Some(part.percent),
             });
         }
         Ok(shares)
@@ -511,14 +599,15 @@ mod tests {
 
     #[test]
     fn each_part_is_in_the_script_and_has_a_ratio() {
-        for (name, _, _) in PARTS.into_iter().chain(DEVICE_PARTS) {
+        for name in names().filter(|name| *name != BOOT) {
             let name = name.replace(devices::RECEIVE, "receive*");
             assert!(SCRIPT.contains(&format!("{name})")), "{name}");
         }
         let second = Duration::from_secs(1);
-        let pair = (vec![2 * second; 7], vec![second; 7]);
-        let ratios = ratios(&[pair]);
-        assert_eq!(ratios.len(), 7);
+        let timed = timed_parts(&Choice::default());
+        let pair = (vec![2 * second; timed.len()], vec![second; timed.len()]);
+        let ratios = ratios(&timed, &[pair]);
+        assert_eq!(ratios.len(), 9);
         assert!((ratios[3].median() - 2.0).abs() < 1e-9 && !ratios[3].is_over());
         assert!(ratios[0].is_over());
     }

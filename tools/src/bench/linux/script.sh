@@ -14,6 +14,26 @@ for part; do
     # The path makes the shell run a program instead of its built-in command.
     fork) while [ $i -lt 500 ]; do /bin/busybox true && i=$((i + 1)); done ;;
     calls) dd if=/dev/zero of=/dev/null bs=4k count=100000 2>/dev/null ;;
+    # A fresh buffer is stored into page by page.
+    faults)
+        while [ $i -lt 8 ]; do
+            dd if=/dev/zero of=/dev/null bs=64M count=1 2>/dev/null
+            i=$((i + 1))
+        done
+        ;;
+    # Two shells send each other lines in turns.
+    switches)
+        mkfifo /tmp/there /tmp/back
+        while read -r line; do echo "$line"; done </tmp/there >/tmp/back &
+        exec 3>/tmp/there 4</tmp/back
+        while [ $i -lt 10000 ]; do
+            echo "$i" >&3
+            read -r line <&4
+            i=$((i + 1))
+        done
+        exec 3>&- 4<&-
+        wait
+        ;;
     # The whole disk, and runs of its blocks from places that look random.
     read)
         while [ $i -lt 32 ]; do
