@@ -158,8 +158,15 @@ type MovedPages = [Cell<MovedPage>; MOVED_PAGES];
 /// Pages of operands that are kept, for each kind of access; a power of two.
 const OPERAND_PAGES: usize = 8;
 
-/// Pages of instruction text that are kept; a power of two.
-pub(crate) const TEXT_PAGES: usize = 128;
+/// Sets of pages of instruction text: as many as a page table has entries, so that an entry names its set.
+const TEXT_SETS: usize = 256;
+
+/// Pages of instruction text that are kept: two in each set, because a control program masks interruptions in many
+/// places.
+pub(crate) const TEXT_PAGES: usize = 2 * TEXT_SETS;
+
+/// No pages of instruction text, to be copied: that takes an instruction for every 256 bytes.
+static NO_TEXT: [KeptPage; TEXT_PAGES] = [KeptPage::NONE; TEXT_PAGES];
 
 /// The same while instructions are executed one at a time; a power of two.
 pub(crate) const STEPPED_PAGES: usize = 4;
@@ -172,6 +179,12 @@ const STEPPED: usize = SHARING;
 const OPERANDS: usize = STEPPED + STEPPED_PAGES;
 const REAL: usize = OPERANDS + 2 * OPERAND_PAGES;
 const _: () = assert!(REAL < u64::BITS as usize);
+
+/// The set of the page of instruction text at an address.
+#[inline(always)]
+const fn text_set(at: Virtual) -> usize {
+    (at.0 >> 12) as usize % TEXT_SETS
+}
 
 /// Where the page of an operand at an address is kept.
 #[inline(always)]
@@ -190,10 +203,9 @@ pub struct KeptPages {
     /// Which pages of these spaces are kept, one bit for each place: those of text from bit 0 on, then those of
     /// [`Self::stepped`], [`Self::operands`] and [`Self::real`].
     pub(crate) of_programs: Cell<u64>,
-    /// Pages of instruction text as last translated, by the rightmost bits of the page number. There are
-    /// several because a control program masks interruptions in many places.
-    pub text: [KeptPage; TEXT_PAGES],
-    /// The same while instructions are executed one at a time; [`Self::text`] is empty then.
+    /// Pages of instruction text: of each set the one that was translated last, then, of each, the one before.
+    text: [KeptPage; TEXT_PAGES],
+    /// The same while instructions are executed one at a time; the text is empty then.
     pub stepped: [KeptPage; STEPPED_PAGES],
     /// Pages of operands that were fetched, and of those that were stored into, by the rightmost bits of the page number.
     operands: [[Cell<KeptPage>; OPERAND_PAGES]; 2],
@@ -286,10 +298,12 @@ impl KeptPages {
         self.counters = Self::none().counters;
     }
 
-    /// Where the page of instruction text at an address is kept.
+    /// The absolute address of the instruction text at an address, if its page is kept under this PSW.
     #[inline(always)]
-    pub const fn text_mut(&mut self, at: Virtual) -> &mut KeptPage {
-        &mut self.text[(at.0 >> 12) as usize % TEXT_PAGES]
+    pub fn find_text(&self, mask: u64, at: Virtual) -> Option<Checked> {
+        let set = text_set(at);
+        let last = self.text[set].find(mask, at);
+        last.or_else(|| self.text[TEXT_SETS + set].find(mask, at))
     }
 
     /// The real address of a page that is kept.
@@ -305,10 +319,10 @@ impl KeptPages {
         self.real = [self.keep(REAL, page), self.real[0]];
     }
 
-    /// Forgets all pages of instruction text, and gives the one that was kept for an address.
+    /// Forgets all pages of instruction text, and gives the one that was last kept in the set of an address.
     pub fn take_text(&mut self, at: Virtual) -> KeptPage {
-        let kept = *self.text_mut(at);
-        self.text = Self::none().text;
+        let kept = self.text[text_set(at)];
+        self.text.copy_from_slice(&NO_TEXT);
         kept
     }
 
@@ -346,7 +360,9 @@ impl KeptPages {
         let index = entry.0 << 9 & INDEX;
         let is_of = |at: u64| (at ^ index) & INDEX == 0;
         let at = Virtual(index);
-        self.text_mut(at).forget_if(is_of);
+        for page in self.text.iter_mut().skip(text_set(at)).step_by(TEXT_SETS) {
+            page.forget_if(is_of);
+        }
         self.stepped[(at.0 >> 12) as usize % STEPPED_PAGES].forget_if(is_of);
         for page in &mut self.counters {
             page.get_mut().forget_if(is_of);
@@ -392,8 +408,9 @@ impl KeptPages {
 
     /// Keeps a page of instruction text.
     pub(crate) fn keep_text(&mut self, at: Virtual, page: KeptPage) {
-        let place = (at.0 >> 12) as usize % TEXT_PAGES;
-        self.text[place] = self.keep(place % SHARING, page);
+        let set = text_set(at);
+        self.text[TEXT_SETS + set] = self.text[set];
+        self.text[set] = self.keep(set % SHARING, page);
     }
 
     /// Keeps a page of instruction text while instructions are executed one at a time.
@@ -443,7 +460,7 @@ impl KeptPages {
 
     pub(crate) fn forget(&mut self) {
         self.of_programs.set(0);
-        self.text = Self::none().text;
+        self.text.copy_from_slice(&NO_TEXT);
         self.stepped = Self::none().stepped;
         self.operands = Self::none().operands;
         self.forget_counters();

@@ -6,7 +6,7 @@
 use crate::state::access::{Access, Space};
 use crate::state::account::{Account, Mode};
 use crate::state::extended::{self, Counted, Fills};
-use crate::state::kept::{KeptPage, KeptPages, STEPPED_PAGES, TEXT_PAGES};
+use crate::state::kept::{KeptPage, KeptPages, STEPPED_PAGES};
 use crate::state::looping::Looping;
 use crate::state::pending_work::PendingWork;
 use crate::state::recording::Recording;
@@ -97,8 +97,6 @@ pub struct Vcpu {
     pub psw: Psw,
     /// What the CPU has to do before it leaves to the guest.
     pub pending_work: PendingWork,
-    /// The translations that are kept for millicode.
-    pub kept: KeptPages,
     /// Control registers as the guest loaded them.
     pub control: [u64; 16],
     /// The prefix, a multiple of 8192.
@@ -162,6 +160,8 @@ pub struct Vcpu {
     pub per: Recording,
     /// Why the operator holds the guest on this CPU.
     pub held_by: Option<HeldBy>,
+    /// The translations that are kept for millicode: long, so behind all that the trap entry must reach.
+    pub kept: KeptPages,
 }
 
 /// Why the operator holds the guest.
@@ -293,7 +293,7 @@ impl Vcpu {
     #[must_use]
     #[inline(always)]
     pub fn kept_text(&self, at: Virtual) -> Option<Checked> {
-        self.kept.text[(at.0 >> 12) as usize % TEXT_PAGES].find(self.psw.mask, at)
+        self.kept.find_text(self.psw.mask, at)
     }
 
     /// The same while instructions are executed one at a time.

@@ -432,6 +432,25 @@ fn the_purge_of_an_entry_leaves_only_pages_with_another_number() {
 }
 
 #[test]
+fn two_pages_of_text_with_one_number_are_kept_and_an_entry_purges_both() {
+    let mut bench = Bench::new();
+    let cpu = &mut bench.cpu;
+    cpu.psw.mask = ADDRESSING_64 | DAT | ADDRESS_SPACE;
+    let pages = [0x43_1000, 0xA3_1000, 0xB3_1000];
+    let kept = |cpu: &Vcpu| pages.map(|page| cpu.kept_text(Virtual(page)).is_some());
+    for (page, left) in pages.into_iter().zip([
+        [true, false, false],
+        [true, true, false],
+        [false, true, true],
+    ]) {
+        cpu.keep_text(Virtual(page), Checked::in_test(Absolute(page)));
+        assert_eq!(kept(cpu), left);
+    }
+    cpu.kept.forget_entry(Absolute(0x7000 + 0x31 * 8));
+    assert_eq!(kept(cpu), [false; 3]);
+}
+
+#[test]
 fn a_real_address_that_was_loaded_is_purged_whether_dat_was_on_or_off() {
     let mut bench = Bench::new();
     let cpu = &mut bench.cpu;

@@ -73,7 +73,7 @@ pub(super) fn forget_moved_pages<H: Hardware>(
     let here = Virtual(cpu.psw.address);
     let kept = cpu.kept.take_text(here);
     if !has_moved(cpu, configuration, hardware, kept, Access::Execute) {
-        *cpu.kept.text_mut(here) = kept;
+        cpu.kept.keep_text(here, kept);
     }
     // Of those of operands, the last ones are most likely to be.
     let kept = cpu.kept.take_operands();
