@@ -1,11 +1,18 @@
 //! The shadow fill: enters a translation of the guest into the DAT-on shadow of a CPU.
+//!
+//! **Neighbouring pages come with it.** What a program uses next is most often near, and a page table of the guest has its
+//! translations side by side. So a fill also enters the other pages of the same block of [`BLOCK`] whose translations are
+//! valid, and each of them saves a trap if it is used. A TLB may form entries that no access has asked for; the purge of
+//! an entry drops them like the others.
 
 use crate::hardware::Hardware;
 use crate::state::access::{Access, Translation};
 use crate::state::configuration::Configuration;
-use crate::state::shadow::recent::Filled;
+use crate::state::page_frames::PageState;
+use crate::state::shadow::recent::{Filled, REMEMBERED};
 use crate::state::shadow::{LastFilled, SEGMENT, Side};
 use crate::state::vcpu::Vcpu;
+use crate::storage::checked::Checked;
 use crate::storage::scanner;
 use crate::storage::shadow::catch_up::catch_up;
 use crate::storage::shadow::entry::entry;
@@ -13,9 +20,10 @@ use crate::storage::shadow::pool::pool;
 use crate::storage::shadow::spaces::{empty, place, root, take_page_table, take_table};
 use crate::storage::shadow::{is_complete, stale};
 use arch::address::{Absolute, PAGE, Real, Virtual};
-use arch::control::asce;
+use arch::control::{CR0_INSTRUCTION_EXECUTION_PROTECTION, asce};
 use arch::table::{
-    PTE_EXECUTION_PROTECTION, PTE_INVALID, PTE_PROTECTION, RTE_INVALID, STE_INVALID,
+    PTE_EXECUTION_PROTECTION, PTE_FRAME, PTE_INVALID, PTE_PROTECTION, PTE_ZERO, RTE_INVALID,
+    STE_INVALID,
 };
 
 /// Enters a translation of the guest into the DAT-on shadow: the shadow fill.
@@ -63,6 +71,12 @@ pub fn fill<H: Hardware>(
     };
     let entry = table.offset((at.0 >> 12 & 0xFF) * 8);
     pool(cpu, configuration).enter(hardware, entry, frame, value);
+    // The first fills after a purge are remembered, so that the next purge need not drop them; and pages that are
+    // protected for program-event recording are to be missed one by one.
+    let is_real = guest & asce::REAL_SPACE != 0;
+    if cpu.shadow.recent.count > REMEMBERED && !cpu.per.is_on() && !is_real {
+        enter_neighbours(cpu, configuration, hardware, entry, side, translation);
+    }
     cpu.shadow.recent.note(Filled {
         guest,
         at: at.page(),
@@ -70,6 +84,77 @@ pub fn fill<H: Hardware>(
         entry,
     });
     cpu.shadow.fills += 1;
+}
+
+/// Pages of a block of a control program, which maps most of its storage at once.
+pub(super) const BLOCK: u64 = 16;
+
+/// Pages of a block of a program, which has few pages and is often short-lived.
+const BLOCK_OF_PROGRAM: u64 = 4;
+
+/// Enters the other pages of the block with the page of `translation`, whose entry in the shadow is at `place`.
+///
+/// The requests of other CPUs are as little known here as they were when the page itself was entered: what they purge
+/// afterwards is dropped on the way out.
+fn enter_neighbours<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    place: Real,
+    side: Side,
+    translation: &Translation,
+) {
+    // The walk has fetched an entry there, and the block does not cross the boundary of a page.
+    let from = cpu.absolute(translation.entry);
+    let Some(from) = Checked::doubleword(from, &configuration.storage) else {
+        return;
+    };
+    let frame_of_table = from.frame();
+    let length = 8 * if side == Side::Single {
+        BLOCK_OF_PROGRAM
+    } else {
+        BLOCK
+    };
+    let first = Virtual(translation.entry.byte_index() & !(length - 1));
+    let places = Real(place.0 & !(length - 1));
+    let pool = pool(cpu, configuration);
+    for offset in (0..length).step_by(8) {
+        let place = places.offset(offset);
+        if hardware.hsa_load(place) & PTE_INVALID == 0 {
+            continue;
+        }
+        let guest = hardware.load_u64(frame_of_table.at(first.offset(offset)));
+        if guest & (PTE_INVALID | PTE_ZERO) != 0 {
+            continue;
+        }
+        let frame = cpu.absolute(Real(guest & PTE_FRAME));
+        let value = entry(configuration, usize::from(cpu.address), side, frame);
+        // Whether a device has stored into a page with a copy is found when the page itself is executed.
+        if value & PTE_INVALID != 0 || side == Side::Instructions && is_copied(configuration, frame)
+        {
+            continue;
+        }
+        // If the protection of the page that was asked for is that of its segment, it is theirs, too. If not, a store
+        // finds out.
+        let mut protection = guest & PTE_PROTECTION;
+        if translation.protected {
+            protection = PTE_PROTECTION;
+        }
+        if guest & PTE_EXECUTION_PROTECTION != 0
+            && cpu.control[0] & CR0_INSTRUCTION_EXECUTION_PROTECTION != 0
+        {
+            if side == Side::Instructions {
+                continue;
+            }
+            protection |= PTE_EXECUTION_PROTECTION;
+        }
+        pool.enter_new(hardware, place, frame, value | protection);
+    }
+}
+
+/// Whether a page is executed from a copy.
+fn is_copied(configuration: &Configuration, frame: Absolute) -> bool {
+    matches!(configuration.page_frames.state(frame), PageState::Copied(_))
 }
 
 /// The shadow page table for a virtual address, whose entry in the guest's own page table is at

@@ -213,18 +213,33 @@ impl Pool {
 
     /// Makes every entry of a page table invalid; the caller purges the TLB, or has done so.
     fn clear_page_table<H: Hardware>(self, hardware: &mut H, block: u64) {
-        let table = self.table(block);
-        for entry in (0..PAGE_TABLE).step_by(8).map(|n| table.offset(n)) {
-            List::Entries.remove(self, hardware, self.reference(entry));
-        }
-        hardware.hsa_fill(table, PAGE_TABLE, PTE_INVALID);
+        self.unlink_entries(hardware, block);
+        hardware.hsa_fill(self.table(block), PAGE_TABLE, PTE_INVALID);
     }
 
-    /// Removes the page tables of a unit from all lists.
+    /// Removes every entry of a page table from its list.
+    fn unlink_entries<H: Hardware>(self, hardware: &mut H, block: u64) {
+        /// Most tables have few entries, so several links are looked at together.
+        const TOGETHER: u64 = 4;
+        let table = self.table(block);
+        for group in (0..PAGE_TABLE).step_by(8 * TOGETHER as usize) {
+            let entries = (0..TOGETHER).map(|n| table.offset(group + 8 * n));
+            let links = entries
+                .clone()
+                .map(|entry| hardware.hsa_load(entry.offset(LINKS)));
+            if links.fold(0, |all, link| all | link) != 0 {
+                for entry in entries {
+                    List::Entries.remove(self, hardware, self.reference(entry));
+                }
+            }
+        }
+    }
+
+    /// Removes the page tables of a unit, and their entries, from all lists. The unit is filled again when it is taken.
     pub(super) fn release<H: Hardware>(self, hardware: &mut H, unit: u64) {
         let taken = hardware.hsa_load(self.header(unit).offset(header::TABLES));
         for block in unit..unit + taken.min(UNIT) {
-            self.clear_page_table(hardware, block);
+            self.unlink_entries(hardware, block);
             List::Tables.remove(self, hardware, block);
         }
     }
@@ -241,6 +256,18 @@ impl Pool {
         if hardware.hsa_load(entry) & PTE_INVALID == 0 {
             self.invalidate(hardware, entry);
         }
+        self.enter_new(hardware, entry, frame, value);
+    }
+
+    /// The same for an entry that is not valid.
+    #[inline]
+    pub(super) fn enter_new<H: Hardware>(
+        self,
+        hardware: &mut H,
+        entry: Real,
+        frame: Absolute,
+        value: u64,
+    ) {
         hardware.hsa_store(entry, value);
         List::Entries.insert(self, hardware, frame.0 / PAGE, self.reference(entry));
     }

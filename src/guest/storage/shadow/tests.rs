@@ -11,6 +11,7 @@ use crate::state::page_frames::PageState;
 use crate::state::shadow::SEGMENT;
 use crate::storage::dat;
 use crate::storage::scanner::{self, Entry};
+use crate::storage::shadow::fill::BLOCK;
 use crate::storage::shadow::spaces::valid_entries;
 use crate::test_machine::{Bench, TestMachine};
 use arch::address::{Absolute, PAGE, Real, Virtual};
@@ -175,7 +176,7 @@ impl Test {
             }
         }
         for table in 0..PAGE_TABLES {
-            for page in 0..PAGES {
+            for page in 0..BLOCK {
                 let frame = (table * PAGES + page) % FRAMES;
                 test.set(page_entry(table, page), FRAMES_AT + frame * PAGE);
             }
@@ -202,6 +203,19 @@ impl Test {
             let state = (&self.cpus[cpu], &self.configuration, &self.hardware);
             if let Ok(found) = dat::walk(state.0, state.1, state.2, guest, Virtual(at)) {
                 self.ideal[cpu].entry((guest, at)).or_default().push(found);
+            }
+        }
+    }
+
+    /// A TLB forms the translation of an access, and with it those of the block of pages.
+    fn form_block(&mut self, place: Place) {
+        let guest = element(place.space);
+        let first = place.at.0 & !(BLOCK * PAGE - 1);
+        for at in (first..).step_by(PAGE as usize).take(BLOCK as usize) {
+            let state = (&self.cpus[place.cpu], &self.configuration, &self.hardware);
+            if let Ok(found) = dat::walk(state.0, state.1, state.2, guest, Virtual(at)) {
+                let key = (guest, at);
+                self.ideal[place.cpu].entry(key).or_default().push(found);
             }
         }
     }
@@ -260,11 +274,7 @@ impl Test {
         let Ok(translation) = found else {
             return false;
         };
-        let key = (guest, place.at.0);
-        self.ideal[place.cpu]
-            .entry(key)
-            .or_default()
-            .push(translation);
+        self.form_block(place);
         if let Some(by) = between {
             let entry = translation.entry.0 - PAGES_AT;
             self.ipte(by, entry / 0x800, entry % 0x800 / 8);
@@ -533,6 +543,41 @@ fn a_first_execution_takes_the_entries_of_its_frame_and_no_other() {
     let mut test = filled();
     assert!(test.access(here(0, 0, 1), Access::Execute, None));
     assert_eq!(left(&mut test), [3, 2]);
+}
+
+#[test]
+fn a_fill_enters_the_valid_pages_of_its_block_once_the_first_fills_are_behind() {
+    let mut test = Test::new();
+    for space in [0, 4, 8] {
+        for page in 0..3 {
+            assert!(test.access(here(0, space, page), Access::Fetch, None));
+        }
+    }
+    assert_eq!(left(&mut test), [9, 0], "each was accessed");
+    test.take(Step::SetPage(1, 2, PTE_INVALID));
+    test.take(Step::SetPage(1, 3, FRAMES_AT | PTE_PROTECTION));
+    let at = Virtual(SEGMENT);
+    assert!(test.access(
+        Place {
+            at,
+            ..here(0, 0, 0)
+        },
+        Access::Store,
+        None
+    ));
+    let entry = |page| {
+        test.entry(
+            Place {
+                at: at.offset(page * PAGE),
+                ..here(0, 0, 0)
+            },
+            Side::Operands,
+        )
+    };
+    assert_eq!(entry(1), Some(FRAMES_AT + 5 * PAGE));
+    assert_eq!(entry(2), None, "an invalid page");
+    assert_eq!(entry(3), Some(FRAMES_AT | PTE_PROTECTION));
+    assert!(entry(BLOCK - 1).is_some(), "the last one of the block");
 }
 
 #[test]
