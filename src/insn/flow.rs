@@ -37,6 +37,19 @@ impl Next {
     }
 }
 
+/// Whether more is to be known about an instruction with this opcode than where it ends: it may branch, or names another
+/// instruction, as EXECUTE RELATIVE LONG does. [`next`] has the same opcodes.
+#[must_use]
+pub(super) const fn is_special(text: &[u8; 6]) -> bool {
+    matches!(
+        opcode(text),
+        0x0101 | 0x0700 | 0x0B00 | 0x4700 | 0x8200 | 0x8400 | 0x8500 | 0xA704..=0xA707
+            | 0xB228 | 0xB258 | 0xB25A | 0xB2B2 | 0xB99E | 0xC004 | 0xC005 | 0xC600 | 0xCC06
+            | 0xE347 | 0xEB71 | 0xEC44 | 0xEC45 | 0xEC64 | 0xEC65 | 0xEC76 | 0xEC77
+            | 0xEC7C..=0xEC7F
+    )
+}
+
 /// Determines what follows an instruction.
 #[must_use]
 pub fn next(text: &[u8; 6]) -> Next {

@@ -9,7 +9,7 @@
 //!   instructions, those that the machine below lacks, and EXECUTE, which can hide any of them.
 //! - [`opcodes`] lists every opcode of z/Architecture, performed here or not, without operands.
 //! - [`sensitive`] finds the few instructions that do not trap and show a deprivileged guest too much,
-//!   and decides which occurrences of their bits are instructions; [`flow`] follows branches for it, and
+//!   and decides which occurrences of their bits are instructions; `suspects` has the bits, [`flow`] follows branches for it, and
 //!   [`executed`] knows what EXECUTE can make of an instruction. [`strict`] decides nothing, and replaces all of them.
 //!
 //! Two more modules take the registers and the PSW along with the text, for the single step that runs an
@@ -32,11 +32,13 @@ pub mod instruction;
 mod offsets;
 pub mod opcodes;
 pub mod operand;
+mod plain;
 pub mod references;
 pub mod relative;
 pub mod sensitive;
 pub mod store;
 pub mod strict;
+mod suspects;
 
 #[cfg(test)]
 mod tests;

@@ -91,17 +91,17 @@ impl Offsets {
         at * 2
     }
 
-    /// Inserts every offset of another set.
-    pub(super) fn insert_all(&mut self, other: &Self) {
-        for (word, more) in self.0.iter_mut().zip(&other.0) {
-            *word |= more;
-        }
-    }
-
     /// Removes every offset of another set.
     pub(super) fn remove_all(&mut self, other: &Self) {
         for (word, less) in self.0.iter_mut().zip(&other.0) {
             *word &= !less;
+        }
+    }
+
+    /// Removes every offset that another set has not.
+    pub(super) fn keep_all(&mut self, other: &Self) {
+        for (word, kept) in self.0.iter_mut().zip(&other.0) {
+            *word &= kept;
         }
     }
 
@@ -130,9 +130,21 @@ impl Offsets {
             })
     }
 
-    /// Whether the set has any halfword of the 128 bytes that contain this offset.
-    pub(super) const fn is_near(&self, offset: usize) -> bool {
-        self.0[offset / 128] != 0
+    /// This set, and of each 128 bytes of which it has any halfword also what `which` gives for the offset of each
+    /// doubleword, as for [`Offsets::by_doublewords`].
+    pub(super) fn extended_where_near(&self, mut which: impl FnMut(usize) -> u8) -> Self {
+        let mut set = *self;
+        for (n, word) in set.0.iter_mut().enumerate() {
+            if *word == 0 {
+                continue;
+            }
+            for doubleword in 0..16 {
+                if *word >> (4 * doubleword) & 15 != 15 {
+                    *word |= u64::from(which(n * 128 + doubleword * 8) & 15) << (4 * doubleword);
+                }
+            }
+        }
+        set
     }
 
     /// Removes the lowest offset.

@@ -21,13 +21,60 @@ type Page = [u16; 16];
 #[must_use]
 #[inline]
 pub const fn opcode(text: &[u8; 6]) -> u16 {
-    let rest = match text[0] {
-        0x01 | 0xB2 | 0xB3 | 0xB9 | 0xE5 => text[1],
-        0xE3 | 0xE6 | 0xE7 | 0xEB..=0xED => text[5],
-        0xA5 | 0xA7 | 0xAA | 0xC0 | 0xC2 | 0xC4 | 0xC6 | 0xC8 | 0xCC => text[1] & 15,
-        _ => 0,
+    let rest = match place(text[0]) {
+        (_, 0) => 0,
+        (FOUR_BITS.., at) => text[at] & 15,
+        (_, at) => text[at],
     };
     (text[0] as u16) << 8 | rest as u16
+}
+
+/// Where the opcodes that begin with a byte are: the number of the map, which is theirs alone, and which byte of the text is looked up in it.
+#[must_use]
+pub(super) const fn place(first: u8) -> (usize, usize) {
+    match first {
+        0x01 => (1, 1),
+        0xB2 => (2, 1),
+        0xB3 => (3, 1),
+        0xB9 => (4, 1),
+        0xE5 => (5, 1),
+        0xE3 => (6, 5),
+        0xE6 => (7, 5),
+        0xE7 => (8, 5),
+        0xEB => (9, 5),
+        0xEC => (10, 5),
+        0xED => (11, 5),
+        0xA5 => (12, 1),
+        0xA7 => (13, 1),
+        0xAA => (14, 1),
+        0xC0 => (15, 1),
+        0xC2 => (16, 1),
+        0xC4 => (17, 1),
+        0xC6 => (18, 1),
+        0xC8 => (19, 1),
+        0xCC => (20, 1),
+        _ => (0, 0),
+    }
+}
+
+/// The number of the first map of opcodes whose second part is bits 12-15.
+const FOUR_BITS: usize = 12;
+
+/// The number of maps.
+pub(super) const MAPS: usize = 21;
+
+/// The maps, by their numbers. From [`FOUR_BITS`] on a map has the same row sixteen times.
+#[rustfmt::skip]
+const ALL: [Page; MAPS] = [
+    BYTE, PAGE_01, PAGE_B2, PAGE_B3, PAGE_B9, PAGE_E5, PAGE_E3, PAGE_E6, PAGE_E7, PAGE_EB, PAGE_EC, PAGE_ED,
+    [0xFFFF; 16], [0xFFFF; 16], [0xF800; 16], [0xCFFF; 16], [0xCCFF; 16], [0x2F9F; 16], [0xAFAF; 16], [0xEC00; 16],
+    [0x02B5; 16],
+];
+
+/// Whether the opcode with this byte is assigned in a map.
+#[must_use]
+pub(super) const fn assigned_in(map: usize, code: u8) -> bool {
+    ALL[map][(code >> 4) as usize] << (code & 15) & 0x8000 != 0
 }
 
 /// Whether an instruction with this operation code exists, privileged or not, installed or not.
@@ -38,37 +85,8 @@ pub fn assigned(text: &[u8]) -> bool {
     let Some(&first) = text.first() else {
         return false;
     };
-    let on = |page: &Page, index: usize| {
-        text.get(index)
-            .is_some_and(|&code| page[usize::from(code >> 4)] << (code & 15) & 0x8000 != 0)
-    };
-    let four_bits = |row: u16| {
-        text.get(1)
-            .is_some_and(|&byte| row << (byte & 15) & 0x8000 != 0)
-    };
-    match first {
-        0x01 => on(&PAGE_01, 1),
-        0xB2 => on(&PAGE_B2, 1),
-        0xB3 => on(&PAGE_B3, 1),
-        0xB9 => on(&PAGE_B9, 1),
-        0xE5 => on(&PAGE_E5, 1),
-        0xE3 => on(&PAGE_E3, 5),
-        0xE6 => on(&PAGE_E6, 5),
-        0xE7 => on(&PAGE_E7, 5),
-        0xEB => on(&PAGE_EB, 5),
-        0xEC => on(&PAGE_EC, 5),
-        0xED => on(&PAGE_ED, 5),
-        0xA5 => four_bits(0xFFFF),
-        0xA7 => four_bits(0xFFFF),
-        0xAA => four_bits(0xF800),
-        0xC0 => four_bits(0xCFFF),
-        0xC2 => four_bits(0xCCFF),
-        0xC4 => four_bits(0x2F9F),
-        0xC6 => four_bits(0xAFAF),
-        0xC8 => four_bits(0xEC00),
-        0xCC => four_bits(0x02B5),
-        _ => on(&BYTE, 0),
-    }
+    let (map, at) = place(first);
+    text.get(at).is_some_and(|&code| assigned_in(map, code))
 }
 
 /// Opcodes of one byte; the pages below are absent here.

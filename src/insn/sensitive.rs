@@ -39,6 +39,8 @@ pub use super::caught::{Caught, Sensitive, is_caught};
 use super::executed;
 use super::flow::next;
 use super::offsets::{Offsets, PAGE};
+use super::plain;
+use super::suspects::{has_suspects, suspects};
 use super::{Instruction, assigned, decode, length, opcode};
 
 /// The replacement of a halfword that indicates a length of four bytes.
@@ -97,19 +99,32 @@ pub fn is_caught_in(offset: usize, caught: Caught, halfword: impl Fn(usize) -> u
     })
 }
 
+/// The halfwords of a doubleword that each set of four names; the rightmost bit is the first halfword.
+static MASKS: [u64; 16] = masks();
+
+const fn masks() -> [u64; 16] {
+    let mut masks = [0; 16];
+    let mut which = 0;
+    while which < 16 {
+        let bits = which as u64;
+        let ones = (bits & 1) << 48 | (bits & 2) << 31 | (bits & 4) << 14 | (bits & 8) >> 3;
+        masks[which] = ones * 0xFFFF;
+        which += 1;
+    }
+    masks
+}
+
 /// A doubleword of the copy. `which` says which of its halfwords are replaced: the rightmost bit is the first
 /// halfword.
 ///
 /// The replacement of a halfword that indicates a length of two bytes is 0000. It is never assigned, and neither is
 /// another one that begins with 00.
 #[must_use]
-pub const fn replace(doubleword: u64, which: u8) -> u64 {
+pub fn replace(doubleword: u64, which: u8) -> u64 {
     // The leftmost two bits of a halfword indicate the length: 00 two bytes, 11 six.
     let (left, right) = (doubleword >> 15 & EACH, doubleword >> 14 & EACH);
     let unassigned = ((left & right) * UNASSIGNED_6) | ((left ^ right) * UNASSIGNED_4);
-    let bits = which as u64;
-    let ones = (bits & 1) << 48 | (bits & 2) << 31 | (bits & 4) << 14 | (bits & 8) >> 3;
-    let mask = ones * 0xFFFF;
+    let mask = MASKS[which as usize & 15];
     doubleword & !mask | unassigned & mask
 }
 
@@ -219,21 +234,12 @@ pub fn scan_again(page: &[u8; PAGE], before: &Offsets, entry: usize, caught: Cau
     reached.follow(page, entry, before);
     // A halfword that was replaced alone cannot be distinguished. Where all near ones were replaced, no
     // instruction extends into anything else.
-    let same = Offsets::by_doublewords(|at| {
-        if !before.is_near(at) {
-            return 0;
-        }
+    let left = before.extended_where_near(|at| {
         let doubleword = doubleword(page, at);
         !differing(doubleword, replace(doubleword, 15))
     });
-    let mut left = *before;
-    left.insert_all(&same);
-    let mut candidates = Offsets::NONE;
-    for at in before.iter() {
-        if is_caught_at(page, at, caught) {
-            candidates.insert(at);
-        }
-    }
+    let mut candidates = candidates_of(page, caught).replaced;
+    candidates.keep_all(before);
     settle(page, &candidates, &reached.begins, &reached, left)
 }
 
@@ -273,46 +279,22 @@ fn settle(
 
 /// The offsets of the bits of sensitive instructions that are caught.
 pub(super) fn candidates_of(page: &[u8; PAGE], caught: Caught) -> Scan {
-    match caught {
-        Caught::Always => candidates::<false>(page),
-        Caught::MessageSecurity => candidates::<true>(page),
-    }
-}
-
-/// The offsets of the bits of sensitive instructions, including those of the message-security assist if
-/// `ASSIST` is true.
-///
-/// Most pages have none, and this tests every page that is ever executed: it examines four doublewords at
-/// once.
-fn candidates<const ASSIST: bool>(page: &[u8; PAGE]) -> Scan {
     const BYTES: usize = 32;
-    let caught = if ASSIST {
-        Caught::MessageSecurity
-    } else {
-        Caught::Always
-    };
     let (mut found, mut trusts, mut only_executes) = (Offsets::NONE, false, true);
     for (n, bytes) in page.as_chunks::<BYTES>().0.iter().enumerate() {
-        let all = [0, 8, 16, 24].map(|at| {
+        let doublewords = [0, 8, 16, 24].map(|at| {
             let doubleword = bytes[at..at + 8].try_into().unwrap_or_default();
-            suspects::<ASSIST>(u64::from_be_bytes(doubleword))
+            u64::from_be_bytes(doubleword)
         });
-        let [a, b, c, d] = all;
-        if (a | b | c | d) & LEFTMOST == 0 {
+        if !has_suspects(doublewords, caught) {
             continue;
         }
-        for (at, suspects) in (n * BYTES..).step_by(8).zip(all) {
-            let mut rest = suspects & LEFTMOST;
-            while rest != 0 {
-                let bit = rest.leading_zeros();
-                rest &= !(1 << 63 >> bit);
-                let offset = at + bit as usize / 8;
-                if is_caught_at(page, offset, caught) {
-                    found.insert(offset);
-                    only_executes &= executed::modifies(halfword(page, offset));
-                } else {
-                    trusts |= executed::modifies(halfword(page, offset));
-                }
+        for offset in suspects(bytes, caught).map(|at| n * BYTES + at) {
+            if is_caught_at(page, offset, caught) {
+                found.insert(offset);
+                only_executes &= executed::modifies(halfword(page, offset));
+            } else {
+                trusts |= executed::modifies(halfword(page, offset));
             }
         }
     }
@@ -328,41 +310,11 @@ const EACH: u64 = 0x0001_0001_0001_0001;
 /// The leftmost bit of each halfword.
 const LEFTMOST: u64 = EACH << 15;
 
-/// The leftmost bit of each halfword says whether it may be that of a sensitive instruction.
-///
-/// This never misses a sensitive one, and sometimes takes another one for it: it compares the bits in which the
-/// sensitive ones agree. They agree in few bits, and common opcodes (LGR is B904) agree with them. But when each bit
-/// is added to its left neighbour without a carry, E501, B98D and B279 agree in four bits, and B928, B93C, B254 and B2B0
-/// in five.
-#[inline]
-const fn suspects<const ASSIST: bool>(doubleword: u64) -> u64 {
-    /// Has a one in the leftmost bit of each halfword that is `value` in the bits `mask`. The mask does not
-    /// include the leftmost bit, so no halfword borrows from another.
-    const fn equal(halfwords: u64, mask: u64, value: u64) -> u64 {
-        LEFTMOST - ((halfwords & (mask * EACH)) ^ (value * EACH))
-    }
-    // The leftmost bit of a halfword receives a bit of its neighbour, and is not compared.
-    let sums = doubleword ^ doubleword >> 1;
-    let equal_to_one = equal(sums, 0x0131, 0x0101) | equal(sums, 0x7121, 0x6120);
-    let equal_to_one = if ASSIST {
-        // B900 to B93F.
-        equal_to_one | equal(doubleword, 0x7FC0, 0x3900)
-    } else {
-        equal_to_one
-    };
-    // All of them begin with a one, but EXECUTE (44), which agrees with C6, C4 and 46.
-    doubleword & equal_to_one | equal(doubleword, 0x7D00, 0x4400)
-}
-
 /// Whether any halfword of a doubleword may be that of a sensitive instruction. Never misses one.
 #[inline]
 #[must_use]
-pub const fn may_be_sensitive(doubleword: u64, caught: Caught) -> bool {
-    let suspects = match caught {
-        Caught::Always => suspects::<false>(doubleword),
-        Caught::MessageSecurity => suspects::<true>(doubleword),
-    };
-    suspects & LEFTMOST != 0
+pub fn may_be_sensitive(doubleword: u64, caught: Caught) -> bool {
+    has_suspects([doubleword], caught)
 }
 
 /// The halfwords of a page as decodes have classified them.
@@ -390,11 +342,17 @@ impl Decoded {
         let whole = text.filter(|text| assigned(text));
         if whole.is_some() || (text.is_none() && page.get(offset..offset + 2).is_some_and(assigned))
         {
-            self.begins.insert(offset);
-            let length = page.get(offset).map_or(0, |&first| length(first));
-            self.inside.insert_range(offset + 2, offset + length);
+            self.enter_whole(offset, page.get(offset).map_or(2, |&first| length(first)));
         }
         whole
+    }
+
+    /// Enters the instruction of so many bytes at `offset`.
+    fn enter_whole(&mut self, offset: usize, length: usize) {
+        self.begins.insert(offset);
+        for rest in (2..length).step_by(2) {
+            self.inside.insert(offset + rest);
+        }
     }
 
     /// Follows control from an entry to everything that its instructions lead to, as long as it stays
@@ -408,6 +366,14 @@ impl Decoded {
         while let Some(start) = pending.pop() {
             let mut offset = start;
             while offset < PAGE && within.contains(offset) {
+                if let Some(length) = plain::passed(page, offset) {
+                    if self.begins.contains(offset) {
+                        break;
+                    }
+                    self.enter_whole(offset, length);
+                    offset += length;
+                    continue;
+                }
                 let Some(text) = self.enter(page, offset) else {
                     break;
                 };
@@ -497,9 +463,13 @@ fn evidence(page: &[u8; PAGE], candidate: usize) -> Evidence {
     // The longest that ends at the candidate, and the longest that passes over it.
     let (mut at, mut over) = (0, 0);
     for offset in (first..candidate).step_by(2).rev() {
-        let decode = match text(page, offset) {
-            Some(text) if assigned(&text) && next(&text).is_sequential() => {
-                let end = offset + length(text[0]);
+        let passed = plain::passed(page, offset).or_else(|| {
+            let text = text(page, offset)?;
+            (assigned(&text) && next(&text).is_sequential()).then(|| length(text[0]))
+        });
+        let decode = match passed {
+            Some(length) => {
+                let end = offset + length;
                 if end < candidate {
                     let known = decodes.get((end - first) / 2);
                     let (end, count) = known.copied().unwrap_or((end, 0));

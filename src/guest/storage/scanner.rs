@@ -209,7 +209,11 @@ fn replace<H: Hardware>(
     replaced: &Offsets,
 ) {
     for (offset, which) in replaced.changes(before) {
-        let value = sensitive::replace(sensitive::doubleword(text, offset), which);
+        let original = sensitive::doubleword(text, offset);
+        let value = match which {
+            0 => original,
+            _ => sensitive::replace(original, which),
+        };
         hardware.hsa_store(copy.offset(offset as u64), value);
     }
 }
