@@ -409,7 +409,9 @@ impl KeptPages {
     /// Keeps a page of instruction text.
     pub(crate) fn keep_text(&mut self, at: Virtual, page: KeptPage) {
         let set = text_set(at);
-        self.text[TEXT_SETS + set] = self.text[set];
+        if self.text[set].key != page.key {
+            self.text[TEXT_SETS + set] = self.text[set];
+        }
         self.text[set] = self.keep(set % SHARING, page);
     }
 
