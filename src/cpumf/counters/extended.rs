@@ -7,7 +7,7 @@
 //! fills it, and the purging instructions empty it.
 //!
 //! * A *write* is an entry that the machine put into the shadow because an instruction fetch, or an
-//!   access to an operand, missed it.
+//!   access to an operand, missed it, or missed that of a page near it.
 //! * A *miss cycle* is a cycle of the machine's clock from the miss to the entry. The CPU does not
 //!   execute then, so the basic counter set has none of these cycles.
 //! * A *segment write* is a page table that the shadow newly holds. It corresponds to a combined

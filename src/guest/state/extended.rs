@@ -50,6 +50,16 @@ impl Fills {
         }
     }
 
+    /// So many entries of pages near one that was missed were written with it.
+    #[inline]
+    pub const fn add_near(&mut self, executing: bool, entries: u64) {
+        if executing {
+            self.instruction += entries;
+        } else {
+            self.data += entries;
+        }
+    }
+
     /// The total that a counter counts.
     const fn of(&self, translation: Translation) -> u64 {
         match translation {

@@ -75,7 +75,8 @@ pub fn fill<H: Hardware>(
     // protected for program-event recording are to be missed one by one.
     let is_real = guest & asce::REAL_SPACE != 0;
     if cpu.shadow.recent.count > REMEMBERED && !cpu.per.is_on() && !is_real {
-        enter_neighbours(cpu, configuration, hardware, entry, side, translation);
+        let entered = enter_neighbours(cpu, configuration, hardware, entry, side, translation);
+        cpu.fills.add_near(access == Access::Execute, entered);
     }
     cpu.shadow.recent.note(Filled {
         guest,
@@ -90,9 +91,10 @@ pub fn fill<H: Hardware>(
 pub(super) const BLOCK: u64 = 16;
 
 /// Pages of a block of a program, which has few pages and is often short-lived.
-const BLOCK_OF_PROGRAM: u64 = 4;
+pub(super) const BLOCK_OF_PROGRAM: u64 = 4;
 
-/// Enters the other pages of the block with the page of `translation`, whose entry in the shadow is at `place`.
+/// Enters the other pages of the block with the page of `translation`, whose entry in the shadow is at `place`. Returns how
+/// many.
 ///
 /// The requests of other CPUs are as little known here as they were when the page itself was entered: what they purge
 /// afterwards is dropped on the way out.
@@ -103,11 +105,11 @@ fn enter_neighbours<H: Hardware>(
     place: Real,
     side: Side,
     translation: &Translation,
-) {
+) -> u64 {
     // The walk has fetched an entry there, and the block does not cross the boundary of a page.
     let from = cpu.absolute(translation.entry);
     let Some(from) = Checked::doubleword(from, &configuration.storage) else {
-        return;
+        return 0;
     };
     let frame_of_table = from.frame();
     let length = 8 * if side == Side::Single {
@@ -118,6 +120,7 @@ fn enter_neighbours<H: Hardware>(
     let first = Virtual(translation.entry.byte_index() & !(length - 1));
     let places = Real(place.0 & !(length - 1));
     let pool = pool(cpu, configuration);
+    let mut entered = 0;
     for offset in (0..length).step_by(8) {
         let place = places.offset(offset);
         if hardware.hsa_load(place) & PTE_INVALID == 0 {
@@ -149,7 +152,9 @@ fn enter_neighbours<H: Hardware>(
             protection |= PTE_EXECUTION_PROTECTION;
         }
         pool.enter_new(hardware, place, frame, value | protection);
+        entered += 1;
     }
+    entered
 }
 
 /// Whether a page is executed from a copy.
