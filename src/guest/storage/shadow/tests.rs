@@ -11,13 +11,15 @@ use crate::state::page_frames::PageState;
 use crate::state::shadow::SEGMENT;
 use crate::storage::dat;
 use crate::storage::scanner::{self, Entry};
-use crate::storage::shadow::fill::BLOCK;
+use crate::storage::shadow::fill::{BLOCK, BLOCK_OF_PROGRAM};
 use crate::storage::shadow::spaces::valid_entries;
 use crate::test_machine::{Bench, TestMachine};
 use arch::address::{Absolute, PAGE, Real, Virtual};
 use arch::control::asce;
-use arch::psw::DAT;
-use arch::table::{PTE_EXECUTION_PROTECTION, PTE_FRAME, PTE_INVALID, PTE_PROTECTION, STE_INVALID};
+use arch::psw::{DAT, PROBLEM};
+use arch::table::{
+    PTE_EXECUTION_PROTECTION, PTE_FRAME, PTE_INVALID, PTE_PROTECTION, STE_INVALID, STE_PROTECTION,
+};
 use insn::{Instruction, Operand};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,6 +62,8 @@ struct Place {
     cpu: usize,
     space: u64,
     at: Virtual,
+    /// Whether the CPU is in the problem state, and so has one table for instructions and operands.
+    is_program: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +74,8 @@ enum Step {
     Race(Place, usize),
     /// A change of a page-table entry, or of a segment-table entry, without any purge.
     SetPage(u64, u64, u64),
-    SetSegment(u64, u64, Option<u64>),
+    /// The second number says whether the segment is protected.
+    SetSegment(u64, u64, Option<(u64, bool)>),
     Ipte(usize, u64, u64),
     ClearSpace(usize, u64),
     InvalidateSegment(usize, u64, u64),
@@ -83,10 +88,12 @@ enum Step {
 }
 
 fn place() -> impl Strategy<Value = Place> {
-    (0..CPUS, 0..SPACES, 0..SEGMENTS, 0..PAGES).prop_map(|(cpu, space, segment, page)| Place {
+    let place = (0..CPUS, 0..SPACES, 0..SEGMENTS, 0..PAGES, any::<bool>());
+    place.prop_map(|(cpu, space, segment, page, is_program)| Place {
         cpu,
         space,
         at: Virtual(segment * SEGMENT + page * PAGE),
+        is_program,
     })
 }
 
@@ -111,7 +118,7 @@ fn step() -> impl Strategy<Value = Step> {
         24 => (place(), access).prop_map(|(place, access)| Step::Access(place, access)),
         2 => (place(), 0..CPUS).prop_map(|(place, by)| Step::Race(place, by)),
         4 => (table.clone(), 0..PAGES, page_value()).prop_map(|(t, p, v)| Step::SetPage(t, p, v)),
-        2 => (0..SPACES, 0..SEGMENTS, prop::option::weighted(0.9, table.clone()))
+        2 => (0..SPACES, 0..SEGMENTS, prop::option::weighted(0.9, (table.clone(), any::<bool>())))
             .prop_map(|(space, segment, table)| Step::SetSegment(space, segment, table)),
         4 => (0..CPUS, table, 0..PAGES).prop_map(|(cpu, t, p)| Step::Ipte(cpu, t, p)),
         2 => (0..CPUS, 0..SPACES).prop_map(|(cpu, space)| Step::ClearSpace(cpu, space)),
@@ -208,10 +215,19 @@ impl Test {
     }
 
     /// A TLB forms the translation of an access, and with it those of the block of pages.
-    fn form_block(&mut self, place: Place) {
+    fn form(&mut self, place: Place, translation: &Translation) {
         let guest = element(place.space);
-        let first = place.at.0 & !(BLOCK * PAGE - 1);
-        for at in (first..).step_by(PAGE as usize).take(BLOCK as usize) {
+        let block = if place.is_program {
+            BLOCK_OF_PROGRAM
+        } else {
+            BLOCK
+        };
+        let of_page = self.ideal[place.cpu]
+            .entry((guest, place.at.0))
+            .or_default();
+        of_page.push(*translation);
+        let first = place.at.0 & !(block * PAGE - 1);
+        for at in (first..).step_by(PAGE as usize).take(block as usize) {
             let state = (&self.cpus[place.cpu], &self.configuration, &self.hardware);
             if let Ok(found) = dat::walk(state.0, state.1, state.2, guest, Virtual(at)) {
                 let key = (guest, at);
@@ -231,7 +247,7 @@ impl Test {
 
     fn issue(&mut self, cpu: usize, instruction: Instruction, registers: [u64; 3]) {
         let cpu = &mut self.cpus[cpu];
-        cpu.psw.mask &= !DAT;
+        cpu.psw.mask &= !(DAT | PROBLEM);
         cpu.general[2..5].copy_from_slice(&registers);
         let done = perform(cpu, &self.configuration, &mut self.hardware, &instruction);
         cpu.psw.mask |= DAT;
@@ -258,8 +274,13 @@ impl Test {
     /// tables permit it.
     fn access(&mut self, place: Place, access: Access, between: Option<usize>) -> bool {
         let guest = element(place.space);
-        self.cpus[place.cpu].control[1] = guest;
-        self.cpus[place.cpu].pending_work |= PendingWork::CONTROLS;
+        let cpu = &mut self.cpus[place.cpu];
+        cpu.control[1] = guest;
+        cpu.psw.mask &= !PROBLEM;
+        if place.is_program {
+            cpu.psw.mask |= PROBLEM;
+        }
+        cpu.pending_work |= PendingWork::CONTROLS;
         self.settle(place.cpu);
         let cpu = &self.cpus[place.cpu];
         let found = dat::translate(
@@ -274,7 +295,7 @@ impl Test {
         let Ok(translation) = found else {
             return false;
         };
-        self.form_block(place);
+        self.form(place, &translation);
         if let Some(by) = between {
             let entry = translation.entry.0 - PAGES_AT;
             self.ipte(by, entry / 0x800, entry % 0x800 / 8);
@@ -325,7 +346,10 @@ impl Test {
             }
             Step::SetPage(table, page, value) => self.set(page_entry(table, page), value),
             Step::SetSegment(space, segment, table) => {
-                let value = table.map_or(STE_INVALID, |table| page_entry(table, 0));
+                let value = table.map_or(STE_INVALID, |(table, is_protected)| {
+                    let protection = if is_protected { STE_PROTECTION } else { 0 };
+                    page_entry(table, 0) | protection
+                });
                 self.set(segment_table(space) + segment * 8, value);
             }
             Step::Ipte(cpu, table, page) => self.ipte(cpu, table, page),
@@ -398,11 +422,18 @@ impl Test {
         let pages = &self.configuration.page_frames;
         let frame = Absolute(translation.real.0).page();
         let (to, protected) = (entry & PTE_FRAME, entry & PTE_PROTECTION != 0);
-        let executed = side == Side::Instructions;
+        let executed = match side {
+            Side::Instructions => true,
+            Side::Operands => false,
+            Side::Single => entry & PTE_EXECUTION_PROTECTION == 0,
+        };
         let by_state = match pages.state(frame) {
             PageState::Data => to == frame.0 && !executed,
             PageState::Text => to == frame.0 && protected,
             PageState::Still => to == frame.0 && protected && !executed,
+            PageState::Copied(_) if side == Side::Single => {
+                protected && to == frame.0 && (!executed || pages.is_of_executes(frame))
+            }
             PageState::Copied(copy) => protected && to == if executed { copy.0 } else { frame.0 },
         };
         by_state
@@ -463,6 +494,7 @@ const fn here(cpu: usize, space: u64, page: u64) -> Place {
         cpu,
         space,
         at: Virtual(page * PAGE),
+        is_program: false,
     }
 }
 
