@@ -160,6 +160,8 @@ pub trait Hardware {
     fn hsa_store(&mut self, at: Real, value: u64);
     /// Fills `length` bytes of the HSA, a multiple of 256, with the same doubleword.
     fn hsa_fill(&mut self, at: Real, length: u64, value: u64);
+    /// Fetches bytes of the HSA from any address on.
+    fn hsa_fetch(&self, at: Real, into: &mut [u8]);
     /// Copies a page of guest storage into the HSA.
     fn copy_page(&mut self, from: Frame, to: Real);
     /// The real address by which DAT reaches an absolute page. Real 0-1FFF is the machine's own prefix area, so

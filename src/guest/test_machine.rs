@@ -460,6 +460,11 @@ impl Hardware for TestMachine {
         }
     }
 
+    fn hsa_fetch(&self, at: Real, into: &mut [u8]) {
+        let index = self.in_hsa(at);
+        into.copy_from_slice(&self.hsa[index..][..into.len()]);
+    }
+
     fn copy_page(&mut self, from: Frame, to: Real) {
         let from = from.origin().absolute();
         let index = self.in_hsa(to);

@@ -93,6 +93,13 @@ impl Native {
         }
     }
 
+    /// Stores a page into the HSA, from which no instruction is ever executed.
+    pub fn hsa_store_page(&mut self, at: Real, page: &[u8; PAGE as usize]) {
+        let place = ptr::with_exposed_provenance_mut::<[u8; PAGE as usize]>(at.0 as usize);
+        // SAFETY: a part of the HSA for what is kept, which nothing refers to.
+        unsafe { place.write_unaligned(*page) };
+    }
+
     /// Makes the CPU timer stand still for `passed` clock units in which the CPU had no turn.
     pub fn extend_cpu_timer(&mut self, passed: u64) {
         let rest = self.cpu_timer();
@@ -447,6 +454,18 @@ impl Hardware for Native {
             for _ in 1..length / 256 {
                 ptr::copy_nonoverlapping(first, next, PIECE);
                 next = next.add(PIECE);
+            }
+        }
+    }
+
+    fn hsa_fetch(&self, at: Real, into: &mut [u8]) {
+        let from = ptr::with_exposed_provenance::<[u8; PAGE as usize]>(at.0 as usize);
+        // SAFETY: what is kept in the HSA, which nothing refers to. With a known length the copy needs no EXECUTE of a
+        // MOVE, which is slow on QEMU.
+        unsafe {
+            match <&mut [u8; PAGE as usize]>::try_from(&mut *into) {
+                Ok(page) => *page = from.read_unaligned(),
+                Err(_) => from.cast::<u8>().copy_to(into.as_mut_ptr(), into.len()),
             }
         }
     }

@@ -173,6 +173,15 @@ impl PageFrames {
         self.raw(at) & OF_EXECUTES != 0
     }
 
+    /// Whether so many page frames from `at` on are data.
+    pub(crate) fn are_data(&self, at: Absolute, count: u64) -> bool {
+        let first = (at.0 / PAGE) as usize;
+        let states = self.states.iter().skip(first).take(count as usize);
+        states
+            .into_iter()
+            .all(|state| state.load(Ordering::Relaxed) == DATA)
+    }
+
     #[inline]
     pub(crate) fn raw(&self, at: Absolute) -> u16 {
         self.of(at).map_or(DATA, |state| {

@@ -11,7 +11,7 @@ use crate::state::configuration::Configuration;
 use crate::state::loaded_program::Segment;
 use crate::storage::checked::Checked;
 use crate::storage::{checked_absolute, scanner};
-use arch::address::{PAGE, Real};
+use arch::address::PAGE;
 use core::sync::atomic::Ordering;
 
 /// Loads the program of the configuration into its place.
@@ -40,9 +40,9 @@ fn load_piece<H: Hardware>(
     let mut page = [0; PAGE as usize];
     let piece = page.split_at_mut(count.min(PAGE) as usize).0;
     let kept = segment.kept_length.saturating_sub(done).min(count);
-    fetch_kept(
-        hardware,
-        segment.kept.offset(done),
+    let from = segment.kept.offset(done);
+    hardware.hsa_fetch(
+        from,
         piece.split_at_mut(kept.min(count).min(PAGE) as usize).0,
     );
     let at = segment.destination.offset(done);
@@ -69,32 +69,6 @@ fn put<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Checked
     let at = at.offset(8 * doublewords.len() as u64);
     for (to, &byte) in (0..).zip(last) {
         hardware.store_u8(at.offset(to), byte);
-    }
-}
-
-/// Fetches kept bytes; the address need not be on a boundary.
-fn fetch_kept<H: Hardware>(hardware: &H, at: Real, into: &mut [u8]) {
-    let skip = (at.0 & 7) as usize;
-    let mut from = Real(at.0 & !7);
-    let (first, rest) = into.split_at_mut(((8 - skip) % 8).min(into.len()));
-    if !first.is_empty() {
-        let bytes = hardware.hsa_load(from).to_be_bytes();
-        for (to, &byte) in first.iter_mut().zip(bytes.iter().skip(skip)) {
-            *to = byte;
-        }
-        from = from.offset(8);
-    }
-    // With a known length the copy needs no EXECUTE of a MOVE, which is slow on QEMU.
-    let (doublewords, last) = rest.as_chunks_mut::<8>();
-    for part in doublewords {
-        *part = hardware.hsa_load(from).to_be_bytes();
-        from = from.offset(8);
-    }
-    if !last.is_empty() {
-        let bytes = hardware.hsa_load(from).to_be_bytes();
-        for (to, &byte) in last.iter_mut().zip(&bytes) {
-            *to = byte;
-        }
     }
 }
 

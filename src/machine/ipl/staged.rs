@@ -87,15 +87,12 @@ fn copy(native: &mut Native, plan: &Plan, from: u64, to: Real, length: u64) {
         return;
     };
     let mut done = 0;
+    let mut page = [0; PAGE as usize];
     while done < length {
-        let mut page = [0; PAGE as usize];
         let count = (length - done).min(PAGE) as usize;
         native.load(staged.at(done), &mut page[..count]);
-        for (place, bytes) in (0..).step_by(8).zip(page.chunks_exact(8)) {
-            let mut doubleword = [0; 8];
-            doubleword.copy_from_slice(bytes);
-            native.hsa_store(to.offset(done + place), u64::from_be_bytes(doubleword));
-        }
+        page[count..].fill(0);
+        native.hsa_store_page(to.offset(done), &page);
         done += PAGE;
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::state::loaded_program::LoadedProgram;
 use crate::test_machine::Bench;
-use arch::address::Absolute;
+use arch::address::{Absolute, Real};
 use arch::psw::Psw;
 
 /// A bench whose program has one segment of `length` bytes at `destination`; only `bytes` of them are

@@ -17,6 +17,9 @@ use arch::table::{PTE_INVALID, STE_INVALID};
 /// Entries of a region or segment table.
 const ENTRIES: u64 = TABLE / 8;
 
+/// The length of a page table in bytes.
+const TABLE_OF_PAGES: u64 = SEGMENT / PAGE * 8;
+
 /// A region-third table, in its address-space-control element and in its entries, with all entries of the table that it
 /// leads to.
 const REGION_THIRD: u64 = 1 << 2 | asce::TABLE_LENGTH;
@@ -45,19 +48,43 @@ pub fn build_identity<H: Hardware>(configuration: &Configuration, hardware: &mut
     let shadow = &configuration.shadow;
     let segments = configuration.storage.end().div_ceil(SEGMENT);
     build_upper(configuration, hardware, segments);
-    for side in Side::BOTH {
-        let table = shadow.identity_table(0, side);
-        for page in 0..segments * 256 {
-            let at = Absolute(page * PAGE);
-            // CPU 0 represents all: pages 0 and 1, which differ, are only reached by private tables.
-            let value = entry(configuration, 0, side, at);
-            hardware.hsa_store(table.offset(page * 8), value);
+    for segment in 0..segments {
+        for side in Side::BOTH {
+            build_shared(configuration, hardware, segment, side);
         }
     }
     for cpu in 0..MAXIMUM_CPUS.min(usize::from(configuration.cpus)) {
         build_private(configuration, hardware, cpu);
         alone::build(configuration, hardware, cpu);
         shadow.pool(cpu).forget(hardware);
+    }
+}
+
+/// Builds the page table of a segment that the CPUs share.
+fn build_shared<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    segment: u64,
+    side: Side,
+) {
+    let table = configuration.shadow.identity_table(segment, side);
+    let first = Absolute(segment * SEGMENT);
+    let is_data = configuration.page_frames.are_data(first, SEGMENT / PAGE);
+    if is_data && side == Side::Instructions {
+        // Nothing has been executed yet, in any page of most guests.
+        hardware.hsa_fill(table, TABLE_OF_PAGES, PTE_INVALID);
+        return;
+    }
+    let is_whole = is_data && segment != 0 && configuration.holds(first, SEGMENT);
+    for page in 0..SEGMENT / PAGE {
+        let at = first.offset(page * PAGE);
+        // CPU 0 represents all: pages 0 and 1, which differ, are only reached by private tables.
+        let value = if is_whole {
+            at.0
+        } else {
+            entry(configuration, 0, side, at)
+        };
+        hardware.hsa_store(table.offset(page * 8), value);
     }
 }
 
