@@ -60,7 +60,7 @@ const BUDGETS: [(&str, u64); 24] = [
     ("stfl", 200),
     ("mvpg", 540),
     ("stsi-1.1.1", 940),
-    ("diagnose-44", 910),
+    ("diagnose-44", 930),
     // Program interruptions of the guest: an operation that is not assigned, an operand that the machine refuses, and what
     // the hardware refuses.
     ("illegal", 610),
@@ -100,8 +100,9 @@ const DIAGNOSTIC: &str = "AUTH CPU 0 SAMPLING DIAGNOSTIC ON";
 /// The guest's word for a path that this machine does not have.
 const ABSENT: &str = "absent";
 
-/// The path of a fault. It stands apart because the others are those of instructions.
-const SHADOW_FILL: (&str, u64) = ("shadow-fill", 600);
+/// The paths of a fault: of a page without neighbours, and the mean of pages side by side. They stand apart because the others
+/// are those of instructions.
+const SHADOW_FILLS: [(&str, u64); 2] = [("shadow-fill", 760), ("shadow-fill-near", 165)];
 
 /// A path and its length.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +118,7 @@ impl PathLength {
     pub fn budget(&self) -> Option<u64> {
         let known = BUDGETS.iter().chain(&DEVICE_BUDGETS);
         let known = known.chain(&RECORDING_BUDGETS).chain(&STACK_BUDGETS);
-        let known = known.chain([&TRAP, &SHADOW_FILL]);
+        let known = known.chain([&TRAP]).chain(&SHADOW_FILLS);
         known
             .into_iter()
             .find(|(name, _)| *name == self.name)
@@ -174,7 +175,7 @@ impl Ratio {
 
 /// The lines `path NAME INSTRUCTIONS` of a guest's console.
 pub fn parse(console: &str) -> Result<Vec<PathLength>> {
-    parse_all(console, BUDGETS.iter().chain([&SHADOW_FILL]))
+    parse_all(console, BUDGETS.iter().chain(&SHADOW_FILLS))
 }
 
 /// The same; these paths must be among them.
@@ -408,7 +409,7 @@ mod tests {
     use super::*;
 
     fn complete() -> String {
-        let lines = BUDGETS.iter().chain([&SHADOW_FILL]);
+        let lines = BUDGETS.iter().chain(&SHADOW_FILLS);
         lines
             .map(|(name, budget)| format!("path {name} {budget}\n"))
             .collect()

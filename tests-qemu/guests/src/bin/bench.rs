@@ -159,7 +159,8 @@ fn run() {
         m = reg_addr 0_u64,
     );
     path("alone", beyond(alone).saturating_sub(3));
-    path("shadow-fill", fill());
+    path("shadow-fill", fill(FAR));
+    path("shadow-fill-near", fill(1));
     if counters {
         lcctl(0);
     }
@@ -282,11 +283,24 @@ fn sample_of(name: &str, controls: u64, length: u64) {
     path(name, with.saturating_sub(without) / samples.max(1));
 }
 
-/// Pages that become reachable only at their first touch after PURGE TLB.
-fn fill() -> u64 {
-    const PAGES: u64 = 200;
-    for n in 0..PAGES {
-        dat::set_window(n as usize, 0x80_0000 + (n << 12));
+/// A distance of pages of which no two are filled together.
+const FAR: u64 = 16;
+
+/// The pages of the window that are touched.
+const WINDOW_PAGES: u64 = 208;
+
+/// Pages that become reachable only at their first touch after PURGE TLB, each at this distance behind the one before. The
+/// mean of one.
+fn fill(distance: u64) -> u64 {
+    let pages = WINDOW_PAGES / distance;
+    for n in 0..WINDOW_PAGES {
+        let is_touched = n.is_multiple_of(distance);
+        let entry = if is_touched {
+            0x80_0000 + (n << 12)
+        } else {
+            dat::INVALID
+        };
+        dat::replace_window(n as usize, entry);
     }
     let touch = || {
         // SAFETY: fetches from pages of the window.
@@ -294,11 +308,12 @@ fn fill() -> u64 {
             core::arch::asm!(
                 "stckf 0xB00(%r0)",
                 "40: lg %r2, 0({p})",
-                "aghi {p}, 4096",
+                "agr {p}, {d}",
                 "brctg {n}, 40b",
                 "stckf 0xB08(%r0)",
                 p = inout(reg_addr) WINDOW => _,
-                n = inout(reg) PAGES => _,
+                d = in(reg) distance << 12,
+                n = inout(reg) pages => _,
                 out("r2") _,
             );
         }
@@ -308,5 +323,5 @@ fn fill() -> u64 {
     let warm = touch();
     ptlb();
     let cold = touch();
-    cold.saturating_sub(warm) / PAGES
+    cold.saturating_sub(warm) / pages
 }
