@@ -8,7 +8,8 @@
 //! of it is needed for the first time.
 
 use std::{
-    env, fs,
+    env,
+    fs::{self, File},
     io::Write,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -18,8 +19,14 @@ use std::{
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
-use super::bundle::{Bundle, Carried};
-use crate::{computer::cache_directory, numbers::hexadecimal};
+use super::{
+    bundle::{Bundle, Carried},
+    repository,
+};
+use crate::{
+    computer::{cache_directory, progress::Progress},
+    numbers::hexadecimal,
+};
 
 /// What Cargo keeps beside the directory of the commands that it has installed.
 const MARK: &str = ".crates.toml";
@@ -29,6 +36,12 @@ const BUILT: &str = "built";
 
 /// The file that names the command whose products are beside it.
 const COMMAND: &str = "command";
+
+/// The file that whoever writes has locked.
+const LOCK: &str = "lock";
+
+/// How names begin of what is not complete yet.
+const INCOMPLETE: &str = ".tmp";
 
 /// The place of the products of an installed command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,20 +110,22 @@ impl Products {
             return Ok(());
         }
         let cannot = || format!("cannot unpack image and guests below {}", all.display());
-        fs::create_dir_all(all).with_context(cannot)?;
-        let new = tempfile::tempdir_in(all).with_context(cannot)?;
+        let _alone = alone(all).with_context(cannot)?;
+        // While this process waited, another may have done the work.
+        if directory.join(COMMAND).is_file() {
+            return Ok(());
+        }
+        let new = tempfile::Builder::new()
+            .prefix(INCOMPLETE)
+            .tempdir_in(all)
+            .with_context(cannot)?;
         bundle.unpack(new.path()).with_context(cannot)?;
         fs::write(
             new.path().join(COMMAND),
             self.command.as_os_str().as_encoded_bytes(),
         )
         .with_context(cannot)?;
-        // Another process may have done the same meanwhile.
-        if let Err(error) = fs::rename(new.path(), directory)
-            && !directory.join(COMMAND).is_file()
-        {
-            return Err(error).with_context(cannot);
-        }
+        fs::rename(new.path(), directory).with_context(cannot)?;
         self.remove_earlier();
         Ok(())
     }
@@ -164,7 +179,10 @@ impl Products {
             )?;
             self.remove_earlier();
         }
-        let mut new = tempfile::NamedTempFile::new_in(directory)?;
+        let _alone = alone(directory)?;
+        let mut new = tempfile::Builder::new()
+            .prefix(INCOMPLETE)
+            .tempfile_in(directory)?;
         new.write_all(bytes)?;
         let file = directory.join(name);
         new.persist(&file)
@@ -190,6 +208,32 @@ impl Products {
     }
 }
 
+/// Nobody else writes into this directory until the result is dropped. So what is incomplete there was left by processes that
+/// were killed, and is removed.
+fn alone(directory: &Path) -> Result<File> {
+    let lock = repository::lock_in(
+        directory,
+        LOCK,
+        "another command that writes image and guests",
+        &Progress::Plain,
+    )?;
+    for entry in fs::read_dir(directory)?.flatten() {
+        if !entry
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(INCOMPLETE.as_bytes())
+        {
+            continue;
+        }
+        // What cannot be removed takes room, and does no other harm.
+        let _ = match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            true => fs::remove_dir_all(entry.path()),
+            false => fs::remove_file(entry.path()),
+        };
+    }
+    Ok(lock)
+}
+
 /// The file of a list of names.
 fn list_name(of: &str) -> String {
     format!("{}.names", of.replace('/', "-"))
@@ -205,6 +249,8 @@ pub(super) fn carried_list(of: &str, names: &[String]) -> Carried {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     /// A command that was installed in this directory.
@@ -255,6 +301,51 @@ mod tests {
         let second = Products::of(&full, &all).unwrap();
         second.ready().unwrap();
         assert!(!products.directory().exists() && second.directory().exists());
+    }
+
+    #[test]
+    fn what_a_command_left_that_was_killed_while_it_unpacked_is_removed_by_the_next() {
+        let root = tempfile::tempdir().unwrap();
+        let all = root.path().join("built");
+        let left = all.join(".tmpkilled");
+        fs::create_dir_all(&left).unwrap();
+        fs::write(left.join("image"), "half").unwrap();
+        let (plain, full) = (root.path().join("plain"), root.path().join("full"));
+        fs::write(&plain, "program").unwrap();
+        super::super::bundle::append(&plain, &[], &full).unwrap();
+        let products = Products::of(&full, &all).unwrap();
+        // While another unpacks, what it writes is not touched, and what it has unpacked is not unpacked again.
+        let working = repository::lock_in(&all, LOCK, "", &Progress::Silent).unwrap();
+        thread::scope(|scope| {
+            let ready = scope.spawn(|| products.ready());
+            fs::write(left.join(COMMAND), "of the other").unwrap();
+            fs::rename(&left, products.directory()).unwrap();
+            drop(working);
+            ready.join().unwrap().unwrap();
+        });
+        let kept = fs::read(products.directory().join(COMMAND)).unwrap();
+        assert_eq!(kept, b"of the other");
+        fs::rename(products.directory(), &left).unwrap();
+        products.ready().unwrap();
+        let kept = fs::read(products.directory().join(COMMAND)).unwrap();
+        assert_eq!(
+            kept,
+            full.canonicalize().unwrap().as_os_str().as_encoded_bytes()
+        );
+        assert!(!left.exists());
+    }
+
+    #[test]
+    fn a_program_that_a_killed_command_had_begun_to_keep_is_removed_by_the_next() {
+        let root = tempfile::tempdir().unwrap();
+        let command = install(root.path(), "first");
+        let products = Products::of(&command, &root.path().join("built")).unwrap();
+        products.add_names("a", &[]).unwrap();
+        let left = products.directory().join(".tmpkilled");
+        fs::write(&left, "half").unwrap();
+        products.add_names("b", &[]).unwrap();
+        assert!(!left.exists());
+        assert_eq!(products.names("a").unwrap(), [""; 0]);
     }
 
     #[test]
