@@ -82,6 +82,17 @@ fn a_command_of_a_release_needs_only_qemu() {
     for file in ["man/measure-run.1", "completions/zsh/_measure"] {
         assert!(out.path().join(file).is_file(), "{file}");
     }
+    // What the command, the image and a guest are made of, with a library in C.
+    let licences = fs::read_to_string(out.path().join("licences.txt")).unwrap();
+    for words in [
+        "\nclap 4.",
+        "\ndefmt 1.",
+        "\nsha3 0.",
+        "software license for Capstone",
+        "Apache License",
+    ] {
+        assert!(licences.contains(words), "{words}:\n{licences}");
+    }
     let computer = Computer::new(out.path().join("measure"));
     let said = computer.measure(&["--version"]);
     let build = version::of_sources().unwrap();

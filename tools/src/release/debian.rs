@@ -264,6 +264,7 @@ mod tests {
         }
         for name in [
             "measure",
+            "licences.txt",
             "man/measure.1",
             "man/measure-run.1",
             "completions/bash/measure",

@@ -1,9 +1,11 @@
-//! A release: one static command that carries image and guests, its manual pages and completions, and a Debian package.
+//! A release: one static command that carries image and guests, its licences, manual pages and completions, and a Debian
+//! package.
 //!
 //! All files are laid out in one directory, so that `tools/Cargo.toml` can name them: its section `package.metadata.deb` is
 //! read by [`debian`] and, if somebody prefers that, by `cargo deb`.
 
 pub mod debian;
+pub mod notices;
 pub mod static_command;
 
 use std::{
@@ -44,7 +46,8 @@ pub fn make(wanted: &Wanted, progress: &Progress) -> Result<Vec<PathBuf>> {
         None => static_command::build(progress)?,
     };
     let out = wanted.out.clone().unwrap_or_else(default_directory);
-    lay_out(&out).with_context(|| {
+    let notices = notices::text(&static_command::target()?)?;
+    lay_out(&out, &notices).with_context(|| {
         format!(
             "cannot write into {}; choose another directory with --out",
             out.display()
@@ -61,9 +64,10 @@ pub fn make(wanted: &Wanted, progress: &Progress) -> Result<Vec<PathBuf>> {
     Ok(made)
 }
 
-/// Manual pages and completions, with the names under which a system looks for them.
-fn lay_out(out: &Path) -> Result<()> {
+/// Licences, manual pages and completions, with the names under which a system looks for them.
+fn lay_out(out: &Path, notices: &str) -> Result<()> {
     manual::write_pages(&out.join("man"))?;
+    fs::write(out.join("licences.txt"), notices)?;
     for (shell, name) in [
         (Shell::Bash, "bash/measure"),
         (Shell::Zsh, "zsh/_measure"),

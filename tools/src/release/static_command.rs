@@ -45,6 +45,12 @@ impl Library {
         }
     }
 
+    /// The best one here.
+    fn of_this_computer() -> Result<Self> {
+        let has_compiler = install::in_path(MUSL_COMPILER).is_some();
+        Ok(Self::of(&sysroot()?, has_compiler))
+    }
+
     fn target(self) -> String {
         let library = match self {
             Self::Musl => "musl",
@@ -63,9 +69,14 @@ impl fmt::Display for Library {
     }
 }
 
+/// The target for which it is built.
+pub fn target() -> Result<String> {
+    Ok(Library::of_this_computer()?.target())
+}
+
 /// Builds it with the active toolchain and returns its file.
 pub fn build(progress: &Progress) -> Result<PathBuf> {
-    let library = Library::of(&sysroot()?, install::in_path(MUSL_COMPILER).is_some());
+    let library = Library::of_this_computer()?;
     let target = library.target();
     // The target `s390x` of the image has its own directory and lock, and Cargo has a lock for this one.
     let directory = root().join("target");
