@@ -56,6 +56,8 @@ pub trait Words {
     fn swap(&self, word: Word, value: u64) -> u64;
     /// Whether a CPU is in the operating state.
     fn is_operating(&self, cpu: u16) -> bool;
+    /// Whether a signal is pending for which a waiting CPU is enabled.
+    fn has_signal(&self, cpu: u16) -> bool;
 }
 
 /// Why a CPU gives up its turn.
@@ -155,22 +157,24 @@ pub fn give(words: &impl Words, me: u16, reason: Reason, cpu: &mut impl Passing)
 /// In real time: waits, unless there is work by now.
 fn rest(words: &impl Words, me: u16, cpu: &mut impl Passing) {
     cpu.before_resting();
-    if words.and(Word::Ready, !bit(me)) & bit(me) == 0 {
+    if words.load(Word::Ready) & bit(me) == 0 {
         cpu.rest();
     }
-    // Before it takes back when it wants to run: no other CPU may find meanwhile that all of them wait.
+    // Before it takes back that it is ready and when it wants to run: no other CPU may find meanwhile that all of them
+    // wait.
     words.or(Word::Awake, bit(me));
+    words.and(Word::Ready, !bit(me));
 }
 
-/// In real time: whether every CPU waits, and no clock and no order ends that.
+/// In real time: whether every CPU waits, and no clock, no order and no signal ends that.
 pub fn all_wait(words: &impl Words) -> bool {
-    // A CPU that goes on is awake before it takes back when it wants to run, and one that is given an order is ready before
-    // the one that gives it waits.
+    // A CPU that goes on is awake before it takes back when it wants to run, and one that is given an order or a signal is
+    // ready before the one that gives it waits. But it may have been about to wait, and no longer look ready.
     let has_no_clock = || earliest(words) == NEVER;
     has_no_clock()
         && words.load(Word::Awake) == 0
         && words.load(Word::Ready) == 0
-        && (0..words.cpus()).all(|cpu| words.load(Word::Orders(cpu)) == 0)
+        && (0..words.cpus()).all(|cpu| words.load(Word::Orders(cpu)) == 0 && !words.has_signal(cpu))
         && has_no_clock()
 }
 
@@ -406,5 +410,11 @@ impl Words for InStorage<'_> {
     #[inline(always)]
     fn is_operating(&self, cpu: u16) -> bool {
         self.mailbox(cpu).state.load(Ordering::SeqCst) == CpuState::Operating as u8
+    }
+
+    fn has_signal(&self, cpu: u16) -> bool {
+        let mailbox = self.mailbox(cpu);
+        let service = &self.configuration.service_signal;
+        mailbox.has_open_signal(service.load(Ordering::SeqCst) != 0)
     }
 }

@@ -275,9 +275,7 @@ impl Passing for OnCpu<'_> {
         if self.samples {
             sample_wait(self.cpu, self.began);
         }
-        let mailbox = mailbox(self.cpu);
-        mailbox.open_subclasses.store(0, Ordering::SeqCst);
-        mailbox.open_reports.store(false, Ordering::SeqCst);
+        devices::withdraw(mailbox(self.cpu));
     }
 
     fn look_around(&mut self) {

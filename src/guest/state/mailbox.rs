@@ -1,7 +1,8 @@
 //! What other CPUs and the operator leave for a CPU: signals, orders and changes.
 
+use arch::control::{CR0_EMERGENCY_SIGNAL, CR0_EXTERNAL_CALL, CR0_SERVICE_SIGNAL};
 use command::Change;
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use spin::Mutex;
 
 /// The most changes that wait for one CPU.
@@ -59,4 +60,18 @@ pub struct Mailbox {
     pub open_subclasses: AtomicU8,
     /// Whether a waiting CPU is enabled for the machine check that announces channel reports.
     pub open_reports: AtomicBool,
+    /// The external-interruption subclasses for which a waiting CPU is enabled: bits 32-63 of control register 0.
+    pub open_external: AtomicU32,
+}
+
+impl Mailbox {
+    /// Whether a signal is pending for which the CPU, which waits, is enabled. All CPUs share a service signal, which may
+    /// be pending.
+    #[must_use]
+    pub fn has_open_signal(&self, service_signal: bool) -> bool {
+        let open = u64::from(self.open_external.load(Ordering::SeqCst));
+        open & CR0_EMERGENCY_SIGNAL != 0 && self.emergency.load(Ordering::SeqCst) != 0
+            || open & CR0_EXTERNAL_CALL != 0 && self.external_call.load(Ordering::SeqCst) != 0
+            || open & CR0_SERVICE_SIGNAL != 0 && service_signal
+    }
 }

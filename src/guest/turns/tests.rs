@@ -45,6 +45,7 @@ enum Access {
     And(Word, u64),
     Swap(Word, u64),
     IsOperating(u16),
+    HasSignal(u16),
     SetOperating(bool),
     TakeSent,
     SendTo(u16),
@@ -87,6 +88,13 @@ struct State {
     /// Waits that may still end without a signal, as an interruption for another reason ends one.
     disturbances: u8,
     clock: u64,
+}
+
+impl State {
+    fn has_signal(&self, cpu: u16) -> bool {
+        let cpu = usize::from(cpu);
+        self.sent[cpu] && matches!(self.cpus[cpu].place, Place::Waits(_))
+    }
 }
 
 /// A CPU that the rules run on.
@@ -229,6 +237,9 @@ impl Words for Replay<'_> {
     }
     fn is_operating(&self, cpu: u16) -> bool {
         self.access(Access::IsOperating(cpu)) != 0
+    }
+    fn has_signal(&self, cpu: u16) -> bool {
+        self.access(Access::HasSignal(cpu)) != 0
     }
 }
 
@@ -408,6 +419,7 @@ impl Search {
                 core::mem::replace(word, *word & bits)
             }
             Access::IsOperating(cpu) => after.operating[usize::from(cpu)].into(),
+            Access::HasSignal(cpu) => after.has_signal(cpu).into(),
             Access::SetOperating(on) => {
                 after.operating[number] = on;
                 0

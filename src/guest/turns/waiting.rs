@@ -1,22 +1,38 @@
 //! When every CPU waits, in real time.
 
-use super::{InStorage, Turns, Word, Words, all_wait};
+use super::{InStorage, Passing, Reason, Turns, Word, Words, all_wait, bit, give};
+use crate::state::configuration::Configuration;
+use crate::state::mailbox::Mailbox;
 use crate::state::schedule::NEVER;
 use crate::test_machine::Bench;
+use arch::control::{CR0_EMERGENCY_SIGNAL, CR0_EXTERNAL_CALL, CR0_SERVICE_SIGNAL};
+use core::sync::atomic::Ordering;
+use std::cell::Cell;
 
-#[test]
-fn every_cpu_waits_if_none_is_awake_ready_ordered_or_has_a_clock() {
+/// Two CPUs that wait.
+fn waiting() -> (Bench, Turns) {
     let mut bench = Bench::new();
     bench.configuration.cpus = 2;
     let turns = Turns::new(false, 1);
-    let words = InStorage {
-        turns: &turns,
-        configuration: &bench.configuration,
-    };
+    let words = words(&turns, &bench.configuration);
     words.store(Word::Awake, 0);
     for cpu in 0..2 {
         words.store(Word::WakeAt(cpu), NEVER);
     }
+    (bench, turns)
+}
+
+const fn words<'a>(turns: &'a Turns, configuration: &'a Configuration) -> InStorage<'a> {
+    InStorage {
+        turns,
+        configuration,
+    }
+}
+
+#[test]
+fn every_cpu_waits_if_none_is_awake_ready_ordered_or_has_a_clock() {
+    let (bench, turns) = waiting();
+    let words = words(&turns, &bench.configuration);
     assert!(all_wait(&words));
     let reasons = [
         (Word::Awake, 2),
@@ -29,5 +45,139 @@ fn every_cpu_waits_if_none_is_awake_ready_ordered_or_has_a_clock() {
         assert!(!all_wait(&words), "{word:?}");
         words.store(word, before);
         assert!(all_wait(&words), "{word:?}");
+    }
+}
+
+#[test]
+fn a_cpu_with_a_signal_for_which_it_is_enabled_does_not_wait() {
+    let (bench, turns) = waiting();
+    let configuration = &bench.configuration;
+    let words = words(&turns, configuration);
+    let set = |subclass: u64, value: u32| {
+        let Mailbox {
+            emergency,
+            external_call,
+            ..
+        } = &configuration.mailboxes[1];
+        match subclass {
+            CR0_EMERGENCY_SIGNAL => emergency,
+            CR0_EXTERNAL_CALL => external_call,
+            _ => &configuration.service_signal,
+        }
+        .store(value, Ordering::SeqCst);
+    };
+    let open = &configuration.mailboxes[1].open_external;
+    for subclass in [CR0_EMERGENCY_SIGNAL, CR0_EXTERNAL_CALL, CR0_SERVICE_SIGNAL] {
+        let all = CR0_EMERGENCY_SIGNAL | CR0_EXTERNAL_CALL | CR0_SERVICE_SIGNAL;
+        open.store(subclass as u32, Ordering::SeqCst);
+        assert!(all_wait(&words), "{subclass:x}");
+        set(subclass, 1);
+        assert!(!all_wait(&words), "{subclass:x}");
+        // A signal that the CPU does not take ends no wait.
+        open.store((all & !subclass) as u32, Ordering::SeqCst);
+        assert!(all_wait(&words), "{subclass:x}");
+        set(subclass, 0);
+    }
+}
+
+/// Words of which another CPU reads all after every operation of CPU 0.
+struct Watched<'a> {
+    words: InStorage<'a>,
+    /// How often all of them waited.
+    found: Cell<u32>,
+}
+
+impl Watched<'_> {
+    fn look(&self, answer: u64) -> u64 {
+        self.found
+            .set(self.found.get() + u32::from(all_wait(&self.words)));
+        answer
+    }
+}
+
+impl Words for Watched<'_> {
+    fn cpus(&self) -> u16 {
+        self.words.cpus()
+    }
+    fn exact(&self) -> bool {
+        self.words.exact()
+    }
+    fn load(&self, word: Word) -> u64 {
+        self.look(self.words.load(word))
+    }
+    fn store(&self, word: Word, value: u64) {
+        self.words.store(word, value);
+        self.look(0);
+    }
+    fn or(&self, word: Word, bits: u64) -> u64 {
+        self.look(self.words.or(word, bits))
+    }
+    fn and(&self, word: Word, bits: u64) -> u64 {
+        self.look(self.words.and(word, bits))
+    }
+    fn swap(&self, word: Word, value: u64) -> u64 {
+        self.look(self.words.swap(word, value))
+    }
+    fn is_operating(&self, cpu: u16) -> bool {
+        self.words.is_operating(cpu)
+    }
+    fn has_signal(&self, cpu: u16) -> bool {
+        self.words.has_signal(cpu)
+    }
+}
+
+/// A CPU that another one wakes while it waits or, if `early`, when it is about to.
+struct Woken<'a> {
+    words: InStorage<'a>,
+    early: bool,
+}
+
+impl Passing for Woken<'_> {
+    fn clock(&self) -> u64 {
+        0
+    }
+    fn wake_time(&mut self) -> u64 {
+        NEVER
+    }
+    fn open(&mut self) {
+        if self.early {
+            self.words.or(Word::Ready, bit(0));
+        }
+    }
+    fn rest_begins(&mut self) {}
+    fn rest_ends(&mut self) {}
+    fn look_around(&mut self) {}
+    fn park(&mut self) {}
+    fn before_passing(&mut self) {}
+    fn before_waiting(&mut self) {}
+    fn hand_over(&mut self, _: u16) {}
+    fn wait(&mut self) {}
+    fn idle(&mut self) {}
+    fn has_turn(&mut self) {}
+    fn before_resting(&mut self) {}
+    fn rest(&mut self) {
+        assert!(!self.early, "a CPU that is ready does not wait");
+        assert!(all_wait(&self.words));
+        self.words.or(Word::Ready, bit(0));
+    }
+    fn guest_is_down(&mut self, _: u32) {}
+}
+
+#[test]
+fn a_cpu_that_was_woken_is_at_no_time_taken_for_one_that_waits() {
+    for early in [false, true] {
+        let (bench, turns) = waiting();
+        let words = words(&turns, &bench.configuration);
+        words.store(Word::Awake, bit(0));
+        let watched = Watched {
+            words,
+            found: Cell::new(0),
+        };
+        give(&watched, 0, Reason::Wait, &mut Woken { words, early });
+        // Only when it has begun to wait, which it does once by itself.
+        let waited = if early { 0 } else { 2 };
+        assert_eq!(watched.found.get(), waited, "early {early}");
+        assert!(!all_wait(&words));
+        assert_eq!(words.load(Word::Ready) & bit(0), 0);
     }
 }

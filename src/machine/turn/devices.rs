@@ -13,7 +13,7 @@ use crate::machine::hardware::{instruction, wait};
 use crate::machine::state::machine::Cpu;
 use core::sync::atomic::Ordering;
 
-/// Publishes for which interruptions of the channel subsystem a waiting CPU is enabled.
+/// Publishes for which interruptions a waiting CPU is enabled.
 pub(super) fn publish(cpu: &Vcpu, mailbox: &Mailbox) {
     let subclasses = if cpu.psw.mask & psw::IO == 0 {
         0
@@ -24,6 +24,19 @@ pub(super) fn publish(cpu: &Vcpu, mailbox: &Mailbox) {
         cpu.psw.mask & psw::MACHINE_CHECK != 0 && cpu.control[14] & CR14_CHANNEL_REPORT != 0;
     mailbox.open_subclasses.store(subclasses, Ordering::SeqCst);
     mailbox.open_reports.store(reports, Ordering::SeqCst);
+    let external = if cpu.psw.mask & psw::EXTERNAL == 0 {
+        0
+    } else {
+        cpu.control[0] as u32
+    };
+    mailbox.open_external.store(external, Ordering::SeqCst);
+}
+
+/// The CPU does not wait any more.
+pub(super) fn withdraw(mailbox: &Mailbox) {
+    mailbox.open_subclasses.store(0, Ordering::SeqCst);
+    mailbox.open_reports.store(false, Ordering::SeqCst);
+    mailbox.open_external.store(0, Ordering::SeqCst);
 }
 
 /// What a wait of the machine takes if there is a device that may interrupt: everything, and reports if one of these
