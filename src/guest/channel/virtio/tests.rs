@@ -395,6 +395,57 @@ fn a_piece_is_checked_in_the_other_order_only_until_the_features_are_final() {
     assert_ne!(pair.take(), Found::Buffer(0, vec![(at, 8, false)]));
 }
 
+#[test]
+fn the_features_of_a_device_that_has_forgotten_its_revision_are_not_final() {
+    let (at, machine_end) = (BUFFERS & !0xFFF, u64::MAX);
+    for is_disabled in [false, true] {
+        let mut pair = Pair::new(VERSION_1, 8);
+        pair.bench.configuration.machine_end = machine_end;
+        Pair::command(&mut pair.bench, WRITE_STATUS, &[0xB]).unwrap();
+        if is_disabled {
+            let mut subchannel = Subchannel::default();
+            subchannel.schib[1] = PMCW_DEVICE_VALID;
+            pair.bench.hardware.subchannels = vec![subchannel];
+            pair.bench.cpu.general[1] = SUBSYSTEM.into();
+            let channels = &pair.bench.configuration.channels;
+            channels.subchannel(SUBSYSTEM).unwrap().sight = Sight::Shown;
+            pair.bench.set_doublewords(0xA00, &[0x0000_0000_0001_0000]);
+            issue(
+                &mut pair.bench,
+                Instruction::Msch {
+                    second: self::at(0xA00),
+                },
+            );
+        }
+        pair.descriptor(pair.part(0), at, 8, 0, 0);
+        pair.offer(0);
+        pair.notify();
+        let found = pair.take();
+        let is_taken = found == Found::Buffer(0, vec![(at, 8, false)]);
+        assert_eq!(is_taken, !is_disabled, "{found:?}");
+    }
+}
+
+#[test]
+fn one_program_does_not_take_back_that_the_features_are_final_unless_it_resets_the_device() {
+    let bench = Bench::new();
+    let mut subchannel = bench.configuration.channels.subchannel(SUBSYSTEM).unwrap();
+    let device = subchannel.device.as_deref_mut().unwrap();
+    let accepts = |device: &Device, changes: &[Change], command, data: &[u8]| {
+        let changes: Vec<_> = changes.iter().map(|&change| (0, change)).collect();
+        let data = &mut data.to_vec();
+        pass_on(Some(device), &changes, command, data, |_, _| true).is_some()
+    };
+    let mut follows = |status, change| {
+        device.status = status;
+        accepts(device, &[change], WRITE_STATUS, &[3])
+    };
+    assert!(!follows(0, Change::Status(0xB)));
+    assert!(!follows(0xB, Change::Status(0xB)));
+    assert!(follows(0xB, Change::Reset));
+    assert!(follows(3, Change::Status(3)));
+}
+
 /// What puts something into the program's rings.
 type Misdeed = fn(&mut Pair);
 
