@@ -107,7 +107,7 @@ pub fn pass_on(
             let answer = match command {
                 WRITE_STATUS => status(device, changes, data)?,
                 SET_REVISION => revision(data),
-                WRITE_FEATURES => features(data)?,
+                WRITE_FEATURES => features(device, changes, data)?,
                 SET_QUEUE => queue(device, changes, data, holds)?,
                 _ => indicators(device.room, command, data, holds)?,
             };
@@ -182,10 +182,23 @@ fn revision(data: &[u8]) -> Answer {
     Some((Some(Change::Revision(revision)), bytes))
 }
 
-fn features(data: &[u8]) -> Option<Answer> {
+/// Features are not accepted behind a queue that was turned on, before the device is reset. A device may decide for good in
+/// which order the bytes in its rings are as soon as it has one.
+fn features(device: &Device, changes: &[(u16, Change)], data: &[u8]) -> Option<Answer> {
     let Some(([b0, b1, b2, b3], &index)) = field(data, 0).zip(data.get(4)) else {
         return Some(None);
     };
+    let mut has_queue = !device.queues.is_empty();
+    for (_, change) in changes {
+        match change {
+            Change::Reset => has_queue = false,
+            Change::Queue { rings: Some(_), .. } => has_queue = true,
+            _ => {}
+        }
+    }
+    if has_queue {
+        return None;
+    }
     let bits = u32::from_le_bytes([b0, b1, b2, b3]);
     if index == 1 && bits & OTHER_RINGS != 0 {
         return None;

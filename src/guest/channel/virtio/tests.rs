@@ -446,6 +446,40 @@ fn one_program_does_not_take_back_that_the_features_are_final_unless_it_resets_t
     assert!(follows(3, Change::Status(3)));
 }
 
+#[test]
+fn features_do_not_change_while_a_queue_is_on() {
+    let command = |pair: &mut Pair, command, data: &[u8]| {
+        Pair::command(&mut pair.bench, command, data).is_some()
+    };
+    let accept = [&1_u32.to_le_bytes()[..], &[1]].concat();
+    let mut pair = Pair::new(0, 8);
+    assert!(!command(&mut pair, WRITE_FEATURES, &accept));
+    // One that is off may be filled, too: the device remembers where it was in it.
+    let off = [0, 8, 0, 0].map(u64::to_be_bytes).concat();
+    assert!(command(&mut pair, SET_QUEUE, &off));
+    assert!(!command(&mut pair, WRITE_FEATURES, &accept));
+    assert!(command(&mut pair, WRITE_STATUS, &[0]));
+    assert!(command(&mut pair, WRITE_FEATURES, &accept));
+    // In the program that turns it on, too, unless it resets the device after that.
+    let (rings, area) = (Some(Rings::default()), Real(0));
+    let (number, size) = (0, 8);
+    let on = Change::Queue {
+        number,
+        size,
+        rings,
+        area,
+    };
+    let device = Device::new(Real(0));
+    let follows = |changes: &[Change]| {
+        let changes: Vec<_> = changes.iter().map(|&change| (0, change)).collect();
+        let data = &mut accept.clone();
+        pass_on(Some(&device), &changes, WRITE_FEATURES, data, |_, _| true).is_some()
+    };
+    assert!(follows(&[]) && follows(&[Change::Reset]));
+    assert!(!follows(&[on]) && !follows(&[Change::Reset, on]));
+    assert!(follows(&[on, Change::Reset]));
+}
+
 /// What puts something into the program's rings.
 type Misdeed = fn(&mut Pair);
 
@@ -1253,8 +1287,8 @@ fn ended(bench: &mut Bench, status: [u32; 3]) -> (u64, bool) {
 fn a_device_is_changed_by_the_commands_that_were_executed_and_no_others() {
     let program = [
         0x1140_0005_0000_4000,
-        0x1340_0020_0000_4010,
-        0x1100_0005_0000_4008,
+        0x1140_0005_0000_4008,
+        0x1300_0020_0000_4010,
     ];
     let bench = || {
         let mut bench = with_device(2);
@@ -1272,9 +1306,9 @@ fn a_device_is_changed_by_the_commands_that_were_executed_and_no_others() {
     let ended_by_subchannel = 0x0020_0000;
     for (status, features, queue) in [
         ([0x4007, copy + 24, 0x0C00_0000], 2, true),
-        ([0x4007, copy + 16, 0x0C00_0000], 1, true),
+        ([0x4007, copy + 16, 0x0C00_0000], 2, false),
         ([0x4007, copy + 8, 0x0C00_0000], 1, false),
-        ([0x4007, copy + 24, 0x0C00_0000 | refused], 1, true),
+        ([0x4007, copy + 24, 0x0C00_0000 | refused], 2, false),
         ([0x4007, copy + 16, 0x0C00_0000 | refused], 1, false),
         ([0x4007, copy + 16, ended_by_subchannel], 1, false),
         ([0x4007, copy + 8, refused], 0, false),
