@@ -14,7 +14,7 @@ use crate::state::shadow::{PRIVATE_LENGTH, SharedShadow};
 use crate::state::vcpu::{CpuState, Vcpu};
 use crate::storage::checked::{Checked, Frame, PlacedFrame};
 use arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
-use arch::channel::{Ccw, PMCW_ENABLED, SUBCHANNELS};
+use arch::channel::{CHAIN_COMMAND, Ccw, PMCW_ENABLED, SUBCHANNELS};
 use arch::condition::ConditionCode;
 use arch::cpu::MAXIMUM_CPUS;
 use arch::extent::Extent;
@@ -49,6 +49,8 @@ pub struct Subchannel {
     pub orb: [u32; 3],
     /// The type of virtio device behind it. It answers when it is asked what it is.
     pub model: u8,
+    /// Whether the device offers to be one of version 1, when it is asked after revision 1 was chosen.
+    pub offers_version_1: bool,
     /// Whether it must be enabled to be started.
     pub is_strict: bool,
     /// How often MODIFY SUBCHANNEL finds a status pending.
@@ -624,6 +626,7 @@ impl Hardware for TestMachine {
                     let identification = 0xFF38_3200_0000_0000 | u64::from(model) << 32;
                     self.hsa_store(Real(ccw.address.into()), identification);
                 }
+                self.read_features(ccw, block.0[2], usize::from(register as u16));
             }
             // The resume function is pending.
             I::Rsch => subchannel.schib[7] |= 0x800,
@@ -805,5 +808,20 @@ impl Bench {
     #[must_use]
     pub fn word(&self, at: u64) -> u32 {
         self.hardware.load_u32(Absolute(at))
+    }
+}
+
+impl TestMachine {
+    /// A program that chooses revision 1 and asks for features 32-63 is answered.
+    fn read_features(&mut self, first: Ccw, program: u32, subchannel: usize) {
+        let second = Ccw::from_format_1(self.hsa_load(Real(u64::from(program) + 8)));
+        let at = Real(second.address.into());
+        let is_asked = (first.command, second.command) == (0x83, 0x12)
+            && first.flags & CHAIN_COMMAND != 0
+            && self.hsa_load(Real(first.address.into())) >> 48 == 1
+            && self.hsa_load(at) == 1 << 24;
+        if is_asked && self.subchannels[subchannel].offers_version_1 {
+            self.hsa_store(at, 1 << 56 | 1 << 24);
+        }
     }
 }

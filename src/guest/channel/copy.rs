@@ -54,13 +54,21 @@ impl ChannelProgram {
     }
 
     /// Replaces the copy by one word of the firmware's own; returns the block that designates it.
-    pub(super) fn only<H: Hardware>(&mut self, hardware: &mut H, ccw: Ccw, orb: Orb) -> Orb {
+    pub(super) fn only<H: Hardware>(
+        &mut self,
+        hardware: &mut H,
+        words: impl Iterator<Item = Ccw>,
+        orb: Orb,
+    ) -> Orb {
         *self = Self {
             orb,
             ..Self::new(self.copy)
         };
-        hardware.hsa_store(self.copy, ccw.format_1());
-        hardware.hsa_store(self.copy.offset(8), Ccw::INVALID.format_1());
+        let mut at = self.copy;
+        for word in words.chain([Ccw::INVALID]) {
+            hardware.hsa_store(at, word.format_1());
+            at = at.offset(8);
+        }
         self.designation()
     }
 

@@ -1,10 +1,12 @@
-//! Channel programs of the machine's own, of one command, while the guest's subchannel is idle.
+//! Channel programs of the machine's own while the guest's subchannel is idle.
 
 use crate::hardware::{ChannelBlock, ChannelInstruction as Instruction, Hardware};
 use crate::state::channel_program::{ChannelProgram, PART_LENGTH};
 use crate::state::channels::Subchannel;
 use arch::address::Real;
-use arch::channel::{Ccw, ORB_ALL_PATHS, ORB_FORMAT, Orb, PMCW_DEVICE_VALID, PMCW_ENABLED};
+use arch::channel::{
+    CHAIN_COMMAND, Ccw, ORB_ALL_PATHS, ORB_FORMAT, Orb, PMCW_DEVICE_VALID, PMCW_ENABLED,
+};
 use arch::condition::ConditionCode;
 
 /// CCW flag: an incorrect length is not indicated.
@@ -18,7 +20,7 @@ pub(super) const fn data(program: &ChannelProgram) -> Real {
     program.begin().offset(PART_LENGTH - 64)
 }
 
-/// Ends what the subchannel does, and performs a command; returns whether it was started. `schib` is what the subchannel
+/// Ends what the subchannel does, and performs a command, or a chain of them; returns whether it was started. `schib` is what the subchannel
 /// stores; the interruption subclass is 0 afterwards, and the subchannel is disabled.
 ///
 /// A device may announce something at any time, and with a status pending the subchannel accepts nothing.
@@ -27,19 +29,21 @@ pub(super) fn perform<H: Hardware>(
     subsystem: u32,
     mut schib: ChannelBlock,
     subchannel: &mut Subchannel,
-    ccw: Ccw,
+    commands: &[Ccw],
 ) -> bool {
     // Without a parameter, and with interruption subclass 0.
     schib.0[0] = 0;
     let valid = schib.0[1] & PMCW_DEVICE_VALID;
     schib.0[1] = valid | PMCW_ENABLED;
     let enabled = schib;
+    let chained = commands.iter().enumerate().map(|(number, ccw)| {
+        let is_last = number + 1 == commands.len();
+        let flags = SUPPRESS_LENGTH | if is_last { 0 } else { CHAIN_COMMAND };
+        Ccw { flags, ..*ccw }
+    });
     let orb = subchannel.program.only(
         hardware,
-        Ccw {
-            flags: SUPPRESS_LENGTH,
-            ..ccw
-        },
+        chained,
         Orb {
             controls: ORB_FORMAT | ORB_ALL_PATHS,
             ..Orb::default()

@@ -45,7 +45,7 @@ fn reset_device<H: Hardware>(configuration: &Configuration, hardware: &mut H, su
         command: virtio::RESET,
         ..Ccw::INVALID
     };
-    let is_reset = own::perform(hardware, subsystem, schib, &mut subchannel, command);
+    let is_reset = own::perform(hardware, subsystem, schib, &mut subchannel, &[command]);
     if !is_reset {
         // It may still use its rings, so nothing else gets their storage.
         subchannel.sight = Sight::Hidden;

@@ -82,6 +82,8 @@ pub struct Queue {
 pub struct Device {
     /// Where its room in the HSA begins. Its indicators are there, and its rings a page behind.
     pub room: Real,
+    /// Whether it offers to be a device of version 1. That stays as long as the device is there.
+    pub offers_version_1: bool,
     /// The revision of its commands that its program has chosen, or zero.
     pub revision: u16,
     /// The status that its program has set.
@@ -108,7 +110,7 @@ pub struct Agreed {
     /// The features that the program has accepted.
     pub features: u64,
     /// Whether the device has taken them over for good. Only a device of version 1 says so: it offers that feature to every
-    /// program that has chosen a later revision of its commands.
+    /// program that has chosen a later revision of its commands. Another device ignores what a program says of that.
     pub is_final: bool,
 }
 
@@ -118,7 +120,8 @@ impl Device {
     pub const fn agreed(&self) -> Agreed {
         Agreed {
             features: self.features,
-            is_final: self.status & FEATURES_OK != 0
+            is_final: self.offers_version_1
+                && self.status & FEATURES_OK != 0
                 && self.revision != 0
                 && self.features & VERSION_1 != 0,
         }
@@ -129,6 +132,7 @@ impl Device {
     pub const fn new(room: Real) -> Self {
         Self {
             room,
+            offers_version_1: false,
             revision: 0,
             status: 0,
             features: 0,

@@ -195,6 +195,11 @@ impl Pair {
     fn new(features: u64, size: u16) -> Self {
         let mut bench = Bench::new();
         let order = Order::of(features);
+        let offers = |bench: &Bench| {
+            let mut subchannel = bench.configuration.channels.subchannel(SUBSYSTEM).unwrap();
+            subchannel.device.as_mut().unwrap().offers_version_1 = true;
+        };
+        offers(&bench);
         let _ = Self::command(&mut bench, 0x83, &[0, 1, 0, 0]);
         for (index, bits) in [(0_u8, features as u32), (1, (features >> 32) as u32)] {
             let data = [&bits.to_le_bytes()[..], &[index]].concat();
@@ -423,6 +428,34 @@ fn the_features_of_a_device_that_has_forgotten_its_revision_are_not_final() {
         let found = pair.take();
         let is_taken = found == Found::Buffer(0, vec![(at, 8, false)]);
         assert_eq!(is_taken, !is_disabled, "{found:?}");
+    }
+}
+
+#[test]
+fn what_a_program_claims_is_final_only_if_the_device_offers_it() {
+    for offers in [false, true] {
+        let mut bench = with_device(2);
+        bench.hardware.subchannels[0].offers_version_1 = offers;
+        assert_eq!(
+            issue(
+                &mut bench,
+                Instruction::Stsch {
+                    second: self::at(0x800)
+                }
+            ),
+            0
+        );
+        // The device is left as it was found, and the revision is forgotten with the enablement.
+        assert_eq!(
+            bench.hardware.subchannels[0].schib[..2],
+            [0, PMCW_DEVICE_VALID]
+        );
+        let mut subchannel = bench.configuration.channels.subchannel(SUBSYSTEM).unwrap();
+        let device = subchannel.device.as_deref_mut().unwrap();
+        assert_eq!((device.revision, device.status, device.features), (0, 0, 0));
+        device.forget();
+        (device.revision, device.status, device.features) = (1, FEATURES_OK, VERSION_1);
+        assert_eq!(device.agreed().is_final, offers);
     }
 }
 
