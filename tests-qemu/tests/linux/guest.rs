@@ -2,13 +2,15 @@
 
 use std::{
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
 use measure::{
     building::build,
     computer::progress::Progress,
-    linux::{Release, cache::Cache, initramfs, packages},
+    linux::{Release, cache::Cache, initramfs, modules, packages},
+    options::{devices::Devices, disk::Disk},
 };
 use tempfile::TempDir;
 use tests_qemu::{
@@ -70,6 +72,34 @@ pub fn initrd_with(place: &str, more: &[(String, PathBuf)]) -> Vec<u8> {
     }
     let [debian, ours] = [&debian, tree.path()].map(|tree| initramfs::of_tree(tree).unwrap());
     initramfs::followed(debian, &ours)
+}
+
+/// A file of a tree, which can be executed.
+pub fn put(tree: &Path, name: &str, bytes: &[u8]) {
+    let file = tree.join(name);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, bytes).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// An archive with nothing but busybox, Linux 6.1's drivers of a disk in `/modules`, and this first process.
+pub fn initrd_of_disk(init: &str, disk: &Disk) -> Vec<u8> {
+    let cache = Cache::of_user().unwrap();
+    let kernel = packages::kernel(&cache, Release::V6_1, &Progress::Plain).unwrap();
+    let programs = packages::programs(&cache, &Progress::Plain).unwrap();
+    let tree = TempDir::new().unwrap();
+    let busybox = fs::read(programs.join("bin/busybox")).unwrap();
+    put(tree.path(), "bin/busybox", &busybox);
+    put(tree.path(), "init", init.as_bytes());
+    let devices = Devices {
+        disks: vec![disk.clone()],
+        ..Devices::default()
+    };
+    for (name, file) in modules::of(&kernel.modules, &devices) {
+        let module = fs::read(file).unwrap();
+        put(tree.path(), &format!("modules/{name}"), &module);
+    }
+    initramfs::of_tree(tree.path()).unwrap()
 }
 
 /// Like [`initrd`], with gdb.

@@ -2,21 +2,20 @@
 
 use std::{
     fs,
-    os::unix::fs::PermissionsExt,
     path::Path,
     time::{Duration, Instant},
 };
 
 use measure::{
     computer::progress::Progress,
-    linux::{Release, cache::Cache, initramfs, modules, packages},
+    linux::{Release, cache::Cache, initramfs, packages},
     machine::qemu::{Heard, Running},
-    options::{devices::Devices, disk::Disk},
+    options::disk::Disk,
 };
 use tempfile::TempDir;
 use tests_qemu::{command::Finished, ipl};
 
-use crate::guest::{boot, initrd};
+use crate::guest::{boot, initrd, initrd_of_disk, put};
 
 /// Bytes of the disk.
 const DISK: u64 = 96 << 20;
@@ -80,35 +79,14 @@ cd / && umount /mnt
 exit $code
 "#;
 
-/// A file of a tree, which can be executed.
-fn put(tree: &Path, name: &str, bytes: &[u8]) {
-    let file = tree.join(name);
-    fs::create_dir_all(file.parent().unwrap()).unwrap();
-    fs::write(&file, bytes).unwrap();
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
-}
-
 /// What the guest has to install.
 fn to_install(disk: &Disk) -> Vec<u8> {
     let cache = Cache::of_user().unwrap();
     let progress = Progress::Plain;
     let kernel = packages::kernel(&cache, Release::V6_1, &progress).unwrap();
-    let programs = packages::programs(&cache, &progress).unwrap();
     let zipl = packages::zipl(&cache, &progress).unwrap();
-    let first = TempDir::new().unwrap();
-    let busybox = fs::read(programs.join("bin/busybox")).unwrap();
-    put(first.path(), "bin/busybox", &busybox);
-    put(first.path(), "init", INIT.as_bytes());
-    let devices = Devices {
-        disks: vec![disk.clone()],
-        ..Devices::default()
-    };
-    for (name, file) in modules::of(&kernel.modules, &devices) {
-        let module = fs::read(file).unwrap();
-        put(first.path(), &format!("modules/{name}"), &module);
-    }
     let system = TempDir::new().unwrap();
-    let first = initramfs::of_tree(first.path()).unwrap();
+    let first = initrd_of_disk(INIT, disk);
     put(system.path(), "system/initrd", &first);
     put(system.path(), "system/root", ROOT.as_bytes());
     let kernel = fs::read(kernel.image).unwrap();

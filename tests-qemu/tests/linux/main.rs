@@ -31,4 +31,5 @@ mod started;
 mod stat;
 mod storage;
 mod suite;
+mod systemd;
 mod zoom;

@@ -53,6 +53,20 @@ const BOOT_LOADER: Programs = Programs {
     paths: &["sbin/zipl", "lib/s390-tools/stage3.bin"],
 };
 
+/// A Debian with systemd that boots from a disk, for the tests. perf is what measures there.
+const SYSTEM: [&str; 10] = [
+    "base-files",
+    "base-passwd",
+    "bash",
+    "coreutils",
+    "dash",
+    "dbus",
+    "linux-perf",
+    "systemd-sysv",
+    "udev",
+    "util-linux",
+];
+
 /// The file that lists the packages of an entry of the cache, one a line.
 const CONTENTS: &str = "packages.txt";
 
@@ -105,6 +119,22 @@ pub fn debugger(cache: &Cache, progress: &Progress) -> Result<PathBuf> {
 /// The tree of zipl, and of the libraries that it needs.
 pub fn zipl(cache: &Cache, progress: &Progress) -> Result<PathBuf> {
     tree(cache, &BOOT_LOADER, progress)
+}
+
+/// The tree of a whole Debian with systemd, unpacked and not configured.
+pub fn system(cache: &Cache, progress: &Progress) -> Result<PathBuf> {
+    let entry = cache.entry("system", progress, |new| {
+        let mut step = progress.step("getting a Debian with systemd for s390x");
+        let apt = Apt::new(new, Origin::PROGRAMS, &mut step)?;
+        let debs = apt.download_with_dependencies(&SYSTEM, &mut step)?;
+        let tree = apt.unpack(&debs, &mut step)?;
+        fs::rename(&tree, new.join("tree"))
+            .with_context(|| format!("cannot keep {}", tree.display()))?;
+        apt.finish(&debs)?;
+        step.done(&format!("got {} packages", debs.len()));
+        Ok(())
+    })?;
+    Ok(entry.join("tree"))
 }
 
 /// The tree of the libraries of a package, and of all packages that it depends on. Its name is one that Debian allows.
