@@ -428,7 +428,7 @@ pub fn hold_guest(cpu: &mut Cpu) {
     };
     cpu.native.settle_clock();
     let began = instruction::stckf();
-    let idle = cpu.vcpu.account.idle;
+    let before = cpu.vcpu.account;
     shadow::step_aside(&cpu.vcpu, &cpu.machine.configuration);
     park(cpu);
     traces::stopped(cpu, by);
@@ -461,8 +461,7 @@ pub fn hold_guest(cpu: &mut Cpu) {
         cpu.native.rested(now, now);
     }
     // What the machine itself does meanwhile depends on how the host's words arrive.
-    cpu.vcpu.account.idle = idle;
-    cpu.vcpu.account.rest(began, now);
+    cpu.vcpu.account.held(&before, began, now);
     cpu.native.extend_cpu_timer(held);
     cpu.machine.configuration.watchdog.extend(held);
     shadow::come_back(&mut cpu.vcpu, &cpu.machine.configuration);

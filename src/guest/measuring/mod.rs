@@ -7,5 +7,6 @@ pub mod machine_level;
 pub mod schedule;
 pub mod stack;
 pub mod stack_copy;
+pub mod still_rest;
 pub mod threads;
 pub mod window;

@@ -262,6 +262,13 @@ impl Account {
         self.rested = to;
     }
 
+    /// The guest was held between two clock values, whatever the machine did meanwhile: it had no turn. `before` is the account
+    /// when that began. The clock has not been set back for any of it.
+    pub fn held(&mut self, before: &Self, from: u64, to: u64) {
+        (self.idle, self.hidden) = (before.idle, before.hidden);
+        self.rest(from, to);
+    }
+
     /// The clock was set forward by this much: the stamps move with it.
     pub fn shift(&mut self, forward: u64) {
         for stamp in [&mut self.left, &mut self.rested, &mut self.entered] {
@@ -401,6 +408,25 @@ mod tests {
         account.entered = units(150);
         account.enter(&Charges::default(), Class::Program, false);
         assert_eq!((account.total(), account.firmware()), (150, 300));
+    }
+
+    #[test]
+    fn a_hold_is_idle_whatever_the_machine_hides_meanwhile() {
+        let mut account = Account::new(Mode::Exact { shift: 0 }, 1000);
+        account.start(0);
+        account.hidden = 300;
+        account.entered = units(100);
+        account.enter(&Charges::default(), Class::Program, false);
+        account.rest(units(110), units(130));
+        let before = account;
+        // The machine works between the waits of the hold, and sets the clock back by that.
+        for at in [150, 180] {
+            account.hidden += 20;
+            account.rest(units(at), units(at + 10));
+        }
+        account.held(&before, units(140), units(200));
+        assert_eq!((account.idle, account.hidden), (20 + 60, 300));
+        assert_eq!(account.firmware(), 300 + 20);
     }
 
     #[test]

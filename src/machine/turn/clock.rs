@@ -6,6 +6,7 @@
 //! A wait that the clock ends, ends for the guest when its clock shows that time, as it would without a machine below.
 
 use crate::arch::interruption::external;
+use crate::guest::measuring::still_rest::{self, Rest};
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::wait::{Taken, Waited};
 use crate::machine::state::machine::Cpu;
@@ -98,25 +99,14 @@ pub fn go_on(cpu: &mut Cpu, waited: &Waited, ends: Ends, forward: u64) -> (u64, 
 #[cold]
 #[inline(never)]
 fn go_on_standing(cpu: &mut Cpu, waited: &Waited, ends: Ends, handed: u64) -> (u64, u64) {
-    let began = cpu.native.still.clock;
-    let clock = match (ends, handed) {
-        (Ends::WithTurn, _) => after(began, waited),
-        (Ends::ByTurn, 0) => waited.to,
-        (Ends::ByTurn, clock) => clock,
+    let comparator = matches!(waited.taken, Taken::External(external::CLOCK_COMPARATOR));
+    let rest = Rest {
+        from: waited.from,
+        to: waited.to,
+        comparator: comparator.then(instruction::stckc),
     };
+    let handed = matches!(ends, Ends::ByTurn).then_some(handed);
+    let (began, clock) = still_rest::span(cpu.native.still.clock, &rest, handed);
     cpu.native.rested(clock, waited.to);
-    // A CPU's first rest begins before its clock stands still.
-    let began = if began == 0 { clock } else { began };
     (began, clock)
-}
-
-/// What the guest's clock shows after a wait in which it went on from `began`.
-fn after(began: u64, waited: &Waited) -> u64 {
-    match waited.taken {
-        // The guest sees its comparator passed when the clock is beyond it.
-        Taken::External(external::CLOCK_COMPARATOR) => {
-            began.max(instruction::stckc().saturating_add(1))
-        }
-        _ => began.wrapping_add(waited.to.wrapping_sub(waited.from)),
-    }
 }
