@@ -28,8 +28,10 @@ pub enum Word {
     Ready,
     /// CPUs whose guest has ended: one bit each, from the right.
     Ended,
-    /// CPUs that are not in [`give`]: one bit each, from the right.
+    /// CPUs that are not in [`give`], and one that is there and cares for all: one bit each, from the right.
     Awake,
+    /// In real time: whether a CPU has become awake since this was last zero.
+    Woken,
     /// The CPU in whose favour the turn is given up: its number plus one, or zero.
     Favoured,
     /// The clock at which a waiting CPU wants to run; all ones for never.
@@ -54,6 +56,8 @@ pub trait Words {
     fn and(&self, word: Word, bits: u64) -> u64;
     /// Sets a word; returns its value before.
     fn swap(&self, word: Word, value: u64) -> u64;
+    /// Sets a word if it is zero; returns whether it was.
+    fn claim(&self, word: Word, value: u64) -> bool;
     /// Whether a CPU is in the operating state.
     fn is_operating(&self, cpu: u16) -> bool;
     /// Whether a signal is pending for which a waiting CPU is enabled.
@@ -103,6 +107,9 @@ pub trait Passing {
     fn has_turn(&mut self);
     /// In real time, before it tests whether there is work by now.
     fn before_resting(&mut self);
+    /// In real time: every CPU waits, and no clock, no order and no signal ends that. No other CPU finds this meanwhile.
+    /// Returns whether this CPU has done something about it, and must not wait.
+    fn care_for_all(&mut self) -> bool;
     /// In real time: waits until there is work.
     fn rest(&mut self);
     /// Every CPU is down and none can be started; `ended` are those with a guest that has ended.
@@ -154,28 +161,53 @@ pub fn give(words: &impl Words, me: u16, reason: Reason, cpu: &mut impl Passing)
     words.and(Word::Ended, !bit(me));
 }
 
+/// CPU `me` comes out of its wait: in real time it does nothing before this.
+pub fn awake(words: &impl Words, me: u16) {
+    if !words.exact() {
+        words.or(Word::Awake, bit(me));
+        words.store(Word::Woken, 1);
+    }
+}
+
 /// In real time: waits, unless there is work by now.
 fn rest(words: &impl Words, me: u16, cpu: &mut impl Passing) {
     cpu.before_resting();
-    if words.load(Word::Ready) & bit(me) == 0 {
+    if words.load(Word::Ready) & bit(me) == 0 && !looks_again(words, me, cpu) {
         cpu.rest();
     }
     // Before it takes back that it is ready and when it wants to run: no other CPU may find meanwhile that all of them
     // wait.
-    words.or(Word::Awake, bit(me));
+    awake(words, me);
     words.and(Word::Ready, !bit(me));
 }
 
-/// In real time: whether every CPU waits, and no clock, no order and no signal ends that.
-pub fn all_wait(words: &impl Words) -> bool {
-    // A CPU that goes on is awake before it takes back when it wants to run, and one that is given an order or a signal is
-    // ready before the one that gives it waits. But it may have been about to wait, and no longer look ready.
-    let has_no_clock = || earliest(words) == NEVER;
-    has_no_clock()
-        && words.load(Word::Awake) == 0
-        && words.load(Word::Ready) == 0
+/// In real time: if every CPU waits, this one cares for all of them. Returns whether it has to look again whether it has
+/// work, before it waits.
+///
+/// It is awake meanwhile, and becomes so only if no other CPU is, so one CPU at a time does this. A CPU that comes and
+/// waits again during that time takes this one for a CPU with work and leaves all to it. So this one looks again then.
+fn looks_again(words: &impl Words, me: u16, cpu: &mut impl Passing) -> bool {
+    if !words.claim(Word::Awake, bit(me)) {
+        return false;
+    }
+    words.store(Word::Woken, 0);
+    let is_alone = words.load(Word::Awake) == bit(me);
+    if is_alone && nothing_is_due(words) && words.load(Word::Woken) == 0 && cpu.care_for_all() {
+        return true;
+    }
+    words.and(Word::Awake, !bit(me));
+    // The last CPU that was down may have taken this one for a CPU with work, too.
+    if let Some(ended) = nobody_can_start(words) {
+        cpu.guest_is_down(ended);
+    }
+    !is_alone || words.load(Word::Woken) != 0
+}
+
+/// Whether no clock, no order and no signal ends the wait of a CPU. That holds as long as no CPU becomes awake.
+fn nothing_is_due(words: &impl Words) -> bool {
+    words.load(Word::Ready) == 0
+        && earliest(words) == NEVER
         && (0..words.cpus()).all(|cpu| words.load(Word::Orders(cpu)) == 0 && !words.has_signal(cpu))
-        && has_no_clock()
 }
 
 /// Passes the turn to the next CPU that is ready, and returns when this CPU has it again.
@@ -205,10 +237,14 @@ pub fn pass(words: &impl Words, me: u16, cpu: &mut impl Passing) {
     cpu.has_turn();
 }
 
-/// Waits until CPU `me` has the turn.
-pub fn wait_for_turn(words: &impl Words, me: u16, cpu: &mut impl Passing) {
-    cpu.before_waiting();
-    wait_until_holder(words, me, cpu);
+/// CPU `me`, which was just started, waits for its turn.
+pub fn join(words: &impl Words, me: u16, cpu: &mut impl Passing) {
+    if words.exact() {
+        cpu.before_waiting();
+        wait_until_holder(words, me, cpu);
+    } else {
+        awake(words, me);
+    }
 }
 
 fn wait_until_holder(words: &impl Words, me: u16, cpu: &mut impl Passing) {
@@ -277,6 +313,7 @@ pub struct Turns {
     ready: AtomicU32,
     ended: AtomicU32,
     awake: AtomicU32,
+    woken: AtomicU32,
     /// Whether the host has been told that every CPU waits, and has not sent anything since.
     pub told_waiting: AtomicBool,
     /// The clock at the last sign of life.
@@ -294,6 +331,7 @@ impl Turns {
             ready: AtomicU32::new(0),
             ended: AtomicU32::new(0),
             awake: AtomicU32::new(1),
+            woken: AtomicU32::new(0),
             told_waiting: AtomicBool::new(false),
             last_progress: AtomicU64::new(0),
         }
@@ -349,13 +387,17 @@ macro_rules! atomic {
                 let $atomic = &$words.turns.awake;
                 u64::from($work)
             }
+            Word::Woken => {
+                let $atomic = &$words.turns.woken;
+                u64::from($work)
+            }
             Word::Favoured => {
                 let $atomic = &$words.configuration.favoured;
                 u64::from($work)
             }
             Word::WakeAt(cpu) => {
                 let $atomic = &$words.mailbox(cpu).wake_at;
-                $work
+                u64::from($work)
             }
             Word::Orders(cpu) => {
                 let $atomic = &$words.mailbox(cpu).orders;
@@ -405,6 +447,13 @@ impl Words for InStorage<'_> {
     fn swap(&self, word: Word, value: u64) -> u64 {
         atomic!(self, word, |atomic| atomic
             .swap(value as _, Ordering::SeqCst))
+    }
+
+    fn claim(&self, word: Word, value: u64) -> bool {
+        let claimed = atomic!(self, word, |atomic| atomic
+            .compare_exchange(0, value as _, Ordering::SeqCst, Ordering::SeqCst)
+            .is_ok());
+        claimed != 0
     }
 
     #[inline(always)]

@@ -44,11 +44,8 @@ const PROGRESS: u64 = 4096 * 100_000;
 pub fn join(cpu: &mut Cpu) {
     counts::begin(cpu);
     cpu.vcpu.sampling.turn = NEVER;
-    let words = words(cpu);
-    if words.exact() {
-        let me = cpu.vcpu.address;
-        turns::wait_for_turn(&words, me, &mut OnCpu::new(cpu, false));
-    }
+    let me = cpu.vcpu.address;
+    turns::join(&words(cpu), me, &mut OnCpu::new(cpu, false));
     // CPU 0 works meanwhile, and how QEMU mixes the CPUs is not the same in each run.
     cpu.vcpu.account.start(instruction::stckf());
     shadow::come_back(&mut cpu.vcpu, &cpu.machine.configuration);
@@ -334,16 +331,16 @@ impl Passing for OnCpu<'_> {
         console::flush();
     }
 
+    fn care_for_all(&mut self) -> bool {
+        let is_done = needs_the_host(self.cpu);
+        console::flush();
+        is_done
+    }
+
     fn rest(&mut self) {
         let cpu = &mut *self.cpu;
         let machine = cpu.machine;
         let configuration = &machine.configuration;
-        if turns::all_wait(&words(cpu)) {
-            if needs_the_host(cpu) {
-                return;
-            }
-            console::flush();
-        }
         instruction::sckc(wake_time(cpu).min(machine.his.due_at()));
         let own = usize::from(cpu.vcpu.address) & (MAXIMUM_CPUS - 1);
         let mailbox = configuration.mailboxes.get(own..=own).unwrap_or_default();
@@ -566,6 +563,7 @@ fn wait_with_input(cpu: &mut Cpu, admit: bool, open: Open) {
     } else {
         rest(cpu, Ends::WithTurn, || wait::for_more(admit, open))
     };
+    turns::awake(&words(cpu), cpu.vcpu.address);
     match taken {
         Taken::External(external::SERVICE_SIGNAL) => {
             if operator::read_input(cpu.machine) {

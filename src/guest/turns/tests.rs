@@ -1,13 +1,13 @@
 //! Every order of events, for 2 to 4 CPUs.
 //!
-//! The tests run the real rules, [`give`], [`pass`] and [`wait_for_turn`], over [`Words`] and [`Passing`] that stop at
+//! The tests run the real rules, [`give`], [`pass`] and [`join`], over [`Words`] and [`Passing`] that stop at
 //! every access. A CPU's state is the last place of its guest, and the answers to its accesses since then. To take a
 //! step the CPU runs again from that place up to the next access. In this way every reachable state is visited once.
 //!
 //! The guests do their worst: as long as its CPUs have actions left, each of them gives up its turn, waits, stops,
 //! ends, signals another CPU or starts one at any time.
 
-use super::{Passing, Reason, Word, Words, begin, bit, give, wait_for_turn};
+use super::{Passing, Reason, Word, Words, begin, bit, give, join};
 use crate::state::schedule::NEVER;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -44,6 +44,7 @@ enum Access {
     Or(Word, u64),
     And(Word, u64),
     Swap(Word, u64),
+    Claim(Word, u64),
     IsOperating(u16),
     HasSignal(u16),
     SetOperating(bool),
@@ -53,6 +54,8 @@ enum Access {
     Signal(u16),
     Wait,
     Rest,
+    Care,
+    Cared,
     Idle,
     Down(u32),
     Choose,
@@ -75,6 +78,7 @@ struct State {
     ready: u64,
     ended: u64,
     awake: u64,
+    woken: u64,
     favoured: u64,
     wake_at: [u64; MOST],
     orders: [u64; MOST],
@@ -87,6 +91,10 @@ struct State {
     left: [u8; MOST],
     /// Waits that may still end without a signal, as an interruption for another reason ends one.
     disturbances: u8,
+    /// Commands that are given for when every CPU waits.
+    commands: u8,
+    /// Whether a CPU cares for all.
+    cares: bool,
     clock: u64,
 }
 
@@ -137,9 +145,7 @@ impl Replay<'_> {
                 unreachable!("the guest is down");
             }
             Place::Joins => {
-                if self.exact {
-                    wait_for_turn(self, self.me, &mut passing);
-                }
+                join(self, self.me, &mut passing);
                 None
             }
             Place::Runs => self.act(),
@@ -235,6 +241,9 @@ impl Words for Replay<'_> {
     fn swap(&self, word: Word, value: u64) -> u64 {
         self.access(Access::Swap(word, value))
     }
+    fn claim(&self, word: Word, value: u64) -> bool {
+        self.access(Access::Claim(word, value)) != 0
+    }
     fn is_operating(&self, cpu: u16) -> bool {
         self.access(Access::IsOperating(cpu)) != 0
     }
@@ -272,6 +281,15 @@ impl Passing for &Replay<'_> {
     }
     fn has_turn(&mut self) {}
     fn before_resting(&mut self) {}
+    fn care_for_all(&mut self) -> bool {
+        let has_command = self.access(Access::Care) != 0;
+        if has_command {
+            // It wakes a CPU for nothing.
+            self.wake((self.me + 1) % self.cpus);
+        }
+        self.access(Access::Cared);
+        has_command
+    }
     fn rest(&mut self) {
         self.access(Access::Rest);
     }
@@ -285,6 +303,8 @@ impl Passing for &Replay<'_> {
 struct Search {
     exact: bool,
     cpus: u16,
+    /// Commands that are given for when every CPU waits. Without them no CPU cares for all: another always seems to.
+    commands: Option<u8>,
 }
 
 /// What a search has seen.
@@ -313,6 +333,7 @@ impl Search {
             ready: 0,
             ended: 0,
             awake: 1,
+            woken: 0,
             favoured: 0,
             wake_at: [NEVER; MOST],
             orders: [0; MOST],
@@ -322,6 +343,8 @@ impl Search {
             has_turn: [true, false, false, false],
             left: [0; MOST],
             disturbances: DISTURBANCES,
+            commands: self.commands.unwrap_or(0),
+            cares: false,
             clock: 1,
         };
         state.left[..count].copy_from_slice(&actions[..count]);
@@ -418,6 +441,22 @@ impl Search {
                 let word = place(&mut after, word);
                 core::mem::replace(word, *word & bits)
             }
+            Access::Claim(word, value) => {
+                let word = place(&mut after, word);
+                let is_free = self.commands.is_some() && *word == 0;
+                if is_free {
+                    *word = value;
+                }
+                is_free.into()
+            }
+            Access::Care | Access::Cared => {
+                Self::check_all_wait(state);
+                after.cares = access == Access::Care;
+                assert_ne!(after.cares, state.cares, "two care for all: {state:#?}");
+                let has_command = after.cares && after.commands != 0;
+                after.commands -= u8::from(has_command);
+                has_command.into()
+            }
             Access::IsOperating(cpu) => after.operating[usize::from(cpu)].into(),
             Access::HasSignal(cpu) => after.has_signal(cpu).into(),
             Access::SetOperating(on) => {
@@ -474,6 +513,22 @@ impl Search {
         state
     }
 
+    /// Every CPU was found waiting: none may have anything to do.
+    fn check_all_wait(state: &State) {
+        for (number, cpu) in state.cpus.iter().enumerate() {
+            let waits = match cpu.place {
+                Place::Waits(clock) => !clock && !state.sent[number],
+                // Another CPU may have found the guest down at the same time.
+                Place::Joins | Place::Stopped | Place::Ended | Place::Down => true,
+                Place::Runs => false,
+            };
+            assert!(
+                waits && state.orders[number] == 0,
+                "CPU {number} has work: {state:#?}"
+            );
+        }
+    }
+
     /// The guest is found down: nothing may be able to start a CPU.
     fn check_down(&self, state: &State, ended: u32) {
         for cpu in 0..usize::from(self.cpus) {
@@ -511,6 +566,7 @@ impl Search {
                 "a wake-up of CPU {cpu} is lost: {state:#?}"
             );
         }
+        assert_eq!(state.commands, 0, "a command is left: {state:#?}");
         assert!(
             !self.exact || state.ready == 0,
             "a CPU is ready and has no turn: {state:#?}"
@@ -555,6 +611,7 @@ fn place(state: &mut State, word: Word) -> &mut u64 {
         Word::Ready => &mut state.ready,
         Word::Ended => &mut state.ended,
         Word::Awake => &mut state.awake,
+        Word::Woken => &mut state.woken,
         Word::Favoured => &mut state.favoured,
         Word::WakeAt(cpu) => &mut state.wake_at[usize::from(cpu)],
         Word::Orders(cpu) => &mut state.orders[usize::from(cpu)],
@@ -562,7 +619,13 @@ fn place(state: &mut State, word: Word) -> &mut u64 {
 }
 
 fn search(exact: bool, cpus: u16, actions: &[u8]) -> Seen {
-    let seen = Search { exact, cpus }.all(actions);
+    let commands = None;
+    let search = Search {
+        exact,
+        cpus,
+        commands,
+    };
+    let seen = search.all(actions);
     std::eprintln!("{cpus} CPUs, exact {exact}, {actions:?}: {seen:?}");
     assert!(seen.at_rest != 0 && seen.down != 0);
     seen
@@ -591,4 +654,14 @@ fn two_cpus_in_real_time_lose_no_wake_up_and_end_when_nobody_can_start() {
 #[test]
 fn three_cpus_in_real_time_lose_no_wake_up_and_end_when_nobody_can_start() {
     search(false, 3, &[1, 0, 0]);
+}
+
+#[test]
+fn in_real_time_a_cpu_finds_that_all_wait_only_if_none_has_work_and_no_other_finds_it_too() {
+    let search = Search {
+        exact: false,
+        cpus: 2,
+        commands: Some(0),
+    };
+    assert!(search.all(&[0, 0]).at_rest != 0);
 }
