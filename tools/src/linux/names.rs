@@ -70,10 +70,13 @@ pub fn of_image(image: &[u8], file: Option<&Path>) -> Result<SymbolTable> {
     // In a kernel that is not moved yet, symbols may have lower addresses than in storage.
     let move_by = KERNEL_AT.saturating_sub(first);
     all.retain(|symbol| symbol.end <= KERNEL_AT);
-    all.extend(kernel.into_iter().map(|symbol| Symbol {
-        start: symbol.start + move_by,
-        end: symbol.end + move_by,
-        ..symbol
+    // The names are as the image has them, and may be at any addresses.
+    all.extend(kernel.into_iter().filter_map(|symbol| {
+        Some(Symbol {
+            start: symbol.start.checked_add(move_by)?,
+            end: symbol.end.checked_add(move_by)?,
+            ..symbol
+        })
     }));
     Ok(SymbolTable::of(all))
 }
@@ -281,6 +284,16 @@ mod tests {
                 Some("startup")
             );
         }
+    }
+
+    #[test]
+    fn a_routine_at_the_end_of_all_addresses_is_left_out() {
+        let text = "0000000000000000 T _stext\n0000000000000000 T first\n0000000000000040 T second\nffffffffffffff00 T _etext\n0000000000000000 T _sinittext\n0000000000000000 T _einittext\n";
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), text).unwrap();
+        let table = of_image(b"", Some(file.path())).unwrap();
+        let names: Vec<&str> = table.symbols().iter().map(|s| &s.name[..]).collect();
+        assert_eq!(names, ["first"]);
     }
 
     #[test]

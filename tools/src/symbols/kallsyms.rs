@@ -15,6 +15,11 @@
 //! All begin on a doubleword, in 7.2 on a word. Distances are words, the base is a doubleword, the number a word. A
 //! kernel that can be moved uses its base only after the move; before, it need not be an address. Without a base the
 //! addresses are those in the file.
+//!
+//! The tables may be made to deceive: a number of symbols at every place, and names of gigabytes. So the search has a
+//! limit, `STEPS`.
+
+use std::cell::Cell;
 
 /// The token table from the token of the character 0 on.
 const DIGITS: &[u8] = b"0\x001\x002\x003\x004\x005\x006\x007\x008\x009\0";
@@ -31,6 +36,23 @@ const ALIGNMENTS: [usize; 2] = [8, 4];
 /// Numbers of symbols that a kernel may have.
 const PLAUSIBLE: std::ops::RangeInclusive<usize> = 256..=1 << 21;
 
+/// A name with its type has fewer characters. In a kernel they are 512 at most.
+const LONGEST_NAME: usize = 1024;
+
+/// The most places and names that the search looks at and characters that it puts together: many times what a kernel needs.
+const STEPS: u64 = 1 << 27;
+
+/// The steps that are left.
+struct Steps(Cell<u64>);
+
+impl Steps {
+    /// Takes so many, or returns `None`.
+    fn take(&self, steps: usize) -> Option<()> {
+        self.0.set(self.0.get().checked_sub(steps as u64)?);
+        Some(())
+    }
+}
+
 /// A symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
@@ -44,11 +66,20 @@ pub struct Name {
 
 /// The symbols of an unpacked kernel in the order of their addresses, if it has any.
 pub fn read(kernel: &[u8]) -> Option<Vec<Name>> {
+    within(STEPS, kernel)
+}
+
+/// The same in so many steps.
+fn within(steps: u64, kernel: &[u8]) -> Option<Vec<Name>> {
+    let steps = Steps(Cell::new(steps));
     let digits = kernel.windows(DIGITS.len()).enumerate();
     let mut places = digits.filter_map(|(at, bytes)| (bytes == DIGITS).then_some(at));
     places.find_map(|at| {
         let mut alignments = ALIGNMENTS.into_iter();
-        alignments.find_map(|alignment| names(kernel, &Tokens::around(kernel, at, alignment)?))
+        alignments.find_map(|alignment| {
+            let tokens = Tokens::around(kernel, at, alignment)?;
+            names(kernel, &tokens, &steps)
+        })
     })
 }
 
@@ -148,7 +179,12 @@ fn next_name(kernel: &[u8], at: usize) -> Option<(&[u8], usize)> {
 }
 
 /// All names, if their number is at `number_at` and names and markers lie before the tokens.
-fn names_at<'a>(kernel: &'a [u8], number_at: usize, tokens: &Tokens<'_>) -> Option<Vec<&'a [u8]>> {
+fn names_at<'a>(
+    kernel: &'a [u8],
+    number_at: usize,
+    tokens: &Tokens<'_>,
+    steps: &Steps,
+) -> Option<Vec<&'a [u8]>> {
     let number = word(kernel, number_at)?;
     let begin = number_at + tokens.alignment;
     let mut padding = kernel.get(number_at + 4..begin)?.iter();
@@ -160,6 +196,7 @@ fn names_at<'a>(kernel: &'a [u8], number_at: usize, tokens: &Tokens<'_>) -> Opti
         if names.len() % MARKED == 0 {
             markers.push(at - begin);
         }
+        steps.take(1)?;
         let (name, next) = next_name(&kernel[..tokens.begin], at)?;
         names.push(name);
         at = next;
@@ -201,9 +238,11 @@ fn from_places(kernel: &[u8], at: usize, number: usize) -> Option<Vec<u64>> {
     addresses.filter(|addresses| addresses.is_sorted())
 }
 
-fn names(kernel: &[u8], tokens: &Tokens<'_>) -> Option<Vec<Name>> {
-    let mut places = (0..tokens.begin).step_by(tokens.alignment).rev();
-    let (number_at, names) = places.find_map(|at| Some((at, names_at(kernel, at, tokens)?)))?;
+fn names(kernel: &[u8], tokens: &Tokens<'_>, steps: &Steps) -> Option<Vec<Name>> {
+    let places = (0..tokens.begin).step_by(tokens.alignment).rev();
+    let mut affordable = places.map_while(|at| steps.take(1).map(|()| at));
+    let (number_at, names) =
+        affordable.find_map(|at| Some((at, names_at(kernel, at, tokens, steps)?)))?;
     let length = 4 * names.len();
     let before = number_at.checked_sub(8).and_then(|base_at| {
         let at = base_at.checked_sub(length.next_multiple_of(8))?;
@@ -220,7 +259,11 @@ fn names(kernel: &[u8], tokens: &Tokens<'_>) -> Option<Vec<Name>> {
         let text = name
             .iter()
             .flat_map(|&token| tokens.tokens[usize::from(token)]);
-        let text: Vec<u8> = text.copied().collect();
+        let text: Vec<u8> = text.copied().take(LONGEST_NAME).collect();
+        steps.take(text.len())?;
+        if text.len() == LONGEST_NAME {
+            return None;
+        }
         let (kind, name) = text.split_first()?;
         Some(Name {
             address,
@@ -258,6 +301,11 @@ mod tests {
 
     /// A kernel with this many routines, 16 bytes apart, with its tables as in this release.
     fn kernel(number: u32, release: Tables) -> Vec<u8> {
+        kernel_of(number, release, b"Trou", b"")
+    }
+
+    /// The same with another first token, and with something between names and tokens.
+    fn kernel_of(number: u32, release: Tables, first_token: &[u8], between: &[u8]) -> Vec<u8> {
         let (mut names, mut markers) = (Vec::new(), Vec::new());
         for symbol in 0..number {
             if symbol % 256 == 0 {
@@ -278,7 +326,7 @@ mod tests {
         for token in 0..=255u8 {
             index.extend((tokens.len() as u16).to_be_bytes());
             match token {
-                1 => tokens.extend(b"Trou"),
+                1 => tokens.extend(first_token),
                 2 => tokens.extend(b"tine_"),
                 _ if token.is_ascii_graphic() => tokens.push(token),
                 _ => {}
@@ -289,7 +337,8 @@ mod tests {
         for table in [&mut number_word, &mut names, &mut markers, &mut tokens] {
             release.pad(table);
         }
-        let rest = [number_word, names, markers, tokens, index].concat();
+        let between = between.to_vec();
+        let rest = [number_word, names, markers, between, tokens, index].concat();
         let mut kernel = [&[0x5A; 64][..], DIGITS, &[0xA5; 4]].concat();
         release.pad(&mut kernel);
         if release == Tables::V7_2 {
@@ -349,6 +398,24 @@ mod tests {
         let last = other.len() - 40 - 4;
         other[last] = 0x80;
         assert_eq!(read(&other), None);
+    }
+
+    #[test]
+    fn a_search_among_false_numbers_of_symbols_ends_after_its_steps() {
+        // Every doubleword may be a number of symbols, and long chains of names follow it.
+        let false_numbers = b"\x00\x10\x10\x10\x05\x05\x05\x05".repeat(500);
+        let hostile = kernel_of(300, Tables::V7_2, b"Trou", &false_numbers);
+        assert_eq!(within(STEPS, &hostile).map(|names| names.len()), Some(300));
+        assert_eq!(within(20_000, &hostile), None);
+        // The same tables without that need far less.
+        assert!(within(20_000, &kernel(300, Tables::V7_2)).is_some());
+    }
+
+    #[test]
+    fn tables_with_a_name_that_no_kernel_has_give_no_names() {
+        let long = |length| kernel_of(300, Tables::V6_12, &vec![b't'; length], b"");
+        assert!(read(&long(400)).is_some());
+        assert_eq!(read(&long(LONGEST_NAME)), None);
     }
 
     #[test]
