@@ -180,5 +180,8 @@ fn a_linux_that_zipl_has_installed_boots_from_its_disk_as_on_a_bare_machine() {
     assert!(roots.iter().all(|root| *root == roots[0]), "{roots:?}");
 
     let finished = boot(here, &["--ipl-disk", "disk", "--loadparm", "9"]);
-    finished.assert_fails(2, &["disk cannot be IPLed", "no program 9", "from 0"]);
+    finished.assert_fails(
+        2,
+        &["disk cannot be IPLed", "no program 9", "choose one of 0"],
+    );
 }

@@ -26,6 +26,9 @@ const VERSION: u32 = 1;
 const POINTER: usize = 16;
 const ENTRY: usize = 32;
 
+/// Programs of a table: its first entry is its heading.
+const MOST_PROGRAMS: usize = BLOCK / POINTER - 1;
+
 /// The type of a component that is loaded, of a signature of the one before it, and of the PSW that is loaded in the end.
 const ENTER: u8 = 1;
 const LOAD: u8 = 2;
@@ -206,18 +209,20 @@ pub fn read(disk: impl Read + Seek, length: u64, number: usize, storage: u64) ->
     };
     let table = pointer(&record, 1).context("its boot record leads nowhere")?;
     let programs = disk.table(table, "the table of programs")?;
-    let known = (1..BLOCK / POINTER)
-        .take_while(|&index| pointer(&programs, index).is_some())
-        .count();
-    let program = (number < known)
+    // An entry without a pointer does not end the table.
+    let known = (0..MOST_PROGRAMS).filter(|&number| pointer(&programs, number + 1).is_some());
+    let program = (number < MOST_PROGRAMS)
         .then(|| pointer(&programs, number + 1))
         .flatten();
-    let program = program.with_context(|| match known {
-        0 => "its table of programs is empty".to_owned(),
-        _ => format!(
-            "it has no program {number}; choose one from 0, the default, to {}",
-            known - 1
-        ),
+    let program = program.with_context(|| {
+        let known: Vec<String> = known.map(|number| number.to_string()).collect();
+        match &known[..] {
+            [] => "its table of programs is empty".to_owned(),
+            _ => format!(
+                "it has no program {number}; choose one of {}",
+                known.join(", ")
+            ),
+        }
     })?;
     let program = disk.table(program, &format!("program {number}"))?;
     ensure!(
@@ -357,9 +362,27 @@ mod tests {
         assert_eq!(other.psw, 0x0008_0000_8002_0000);
         let refused = program(&disk(), 2).unwrap_err().to_string();
         assert!(
-            refused.contains("no program 2") && refused.contains("to 1"),
+            refused.contains("no program 2") && refused.contains("choose one of 0, 1"),
             "{refused}"
         );
+    }
+
+    #[test]
+    fn a_gap_in_the_table_of_programs_hides_no_program_behind_it() {
+        let mut disk = disk();
+        let entry: Vec<u8> = disk[BLOCK + 32..BLOCK + 48].to_vec();
+        let last = MOST_PROGRAMS - 1;
+        for number in [4, last] {
+            put(&mut disk, BLOCK + 16 * (number + 1), &entry);
+        }
+        put(&mut disk, BLOCK + 32, &[0; 16]);
+        for number in [4, last] {
+            assert_eq!(program(&disk, number).unwrap().psw, 0x0008_0000_8002_0000);
+        }
+        for number in [1, 3, last + 1, usize::MAX] {
+            let refused = program(&disk, number).unwrap_err().to_string();
+            assert!(refused.contains("choose one of 0, 4, 30"), "{refused}");
+        }
     }
 
     #[test]
@@ -387,7 +410,7 @@ mod tests {
                 at(2, 56),
                 &(STORAGE - 512).to_be_bytes(),
             ),
-            ("table of programs is empty", at(1, 16), &[0; 16]),
+            ("table of programs is empty", at(1, 16), &[0; 32]),
         ];
         for (words, place, bytes) in cases {
             let refused = refusal(|disk| put(disk, place, bytes));
