@@ -79,4 +79,5 @@ passes! {
     the_configuration_survives: "configuration",
     baselines_survive: "baseline",
     ipl_records_survive: "ipl-record",
+    images_of_kernels_survive: "kernel",
 }
