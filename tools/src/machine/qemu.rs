@@ -26,7 +26,10 @@ use crate::{
         forms::Form,
         install::{self, Lack},
     },
-    machine::{listener::Listener, typist::Typist},
+    machine::{
+        listener::Listener,
+        typist::{Mismatch, Typist},
+    },
     numbers::quantities::{Rtc, Storage},
     options::execution_log::ExecutionLog,
 };
@@ -425,14 +428,24 @@ impl Running {
 
     /// The machine has read so many lines from a console of lines.
     pub fn line_read(&mut self, lines: u32) {
-        self.typist.note_read(lines);
+        self.typist.note_read(lines, Instant::now());
         self.type_on();
     }
 
+    /// Types what the machine may read now, or what shows whether it still reads.
     fn type_on(&mut self) {
-        while let Some(line) = self.typist.line() {
+        while let Some(line) = self.typist.line(Instant::now()) {
             self.write(&line);
         }
+    }
+
+    /// Goes on with what was typed to a console of lines. Returns what was wrong with the lines that the machine has read.
+    pub fn go_on_typing(&mut self) -> Option<Mismatch> {
+        if !self.is_hercules() {
+            return None;
+        }
+        self.type_on();
+        self.typist.mismatch()
     }
 
     fn write(&mut self, bytes: &[u8]) {

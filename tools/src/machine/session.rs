@@ -31,6 +31,7 @@ use crate::{
         monitor::Socket,
         profiler::Profilers,
         qemu::{self, Heard, Running},
+        typist::Mismatch,
     },
     symbols::places::PlaceNames,
 };
@@ -95,6 +96,8 @@ struct Session<'a, 's, 'n, 'c> {
     typed: VecDeque<u8>,
     /// Bytes that were sent for the guest and not read by it yet.
     unread: usize,
+    /// What the person knows about the lines that were typed.
+    told_of: Vec<Mismatch>,
     waiting: bool,
     /// The trace that has stopped the guest, or [`BY_WORDS`], until GO.
     held: Option<u16>,
@@ -128,6 +131,7 @@ pub fn drive(
         last_frame: Instant::now(),
         typed: VecDeque::new(),
         unread: 0,
+        told_of: Vec::new(),
         waiting: false,
         held: None,
         announced_go: false,
@@ -172,6 +176,7 @@ impl Session<'_, '_, '_, '_> {
                 return Ok(Some(End::TimeLimit));
             }
             self.say_what_was_typed()?;
+            self.go_on_typing();
             let pace = self.host.live.as_ref().map_or(PACE, |_| LIVE_PACE);
             match self.machine.hear(pace) {
                 Heard::Bytes(bytes) => self.bytes(&mut decoder, &bytes)?,
@@ -480,6 +485,23 @@ impl Session<'_, '_, '_, '_> {
             self.unread += part.len();
             self.send(Channel::Console, &part);
         }
+    }
+
+    /// Goes on with lines that wait for a console of lines. Says once of each kind what is wrong with them.
+    fn go_on_typing(&mut self) {
+        let Some(mismatch) = self.machine.go_on_typing() else {
+            return;
+        };
+        if !self.told_of.contains(&mismatch) {
+            self.told_of.push(mismatch);
+            self.step.say(match mismatch {
+                Mismatch::Lost => "the machine has not read a line that was typed, and input may be missing; type it again",
+                Mismatch::Excess => "the machine has read more lines than were typed, and input may be missing; if so, type it again",
+            });
+        }
+        // What was lost will never be read.
+        self.unread = 0;
+        self.send_typed();
     }
 
     /// Sends the profilers' requests.
