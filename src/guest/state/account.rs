@@ -10,7 +10,7 @@
 //! the machine below are those of the guest, whatever the clock says.
 
 use arch::interruption::Class;
-use arch::tod::{Scale, units};
+use arch::tod::{Scale, UNITS_PER_MICROSECOND, units};
 use cpumf::counters::Activity;
 
 /// How time becomes instructions.
@@ -21,12 +21,12 @@ pub enum Mode {
         /// The shift N.
         shift: u32,
     },
-    /// Real time: cycles are guest time × CPU speed, and instructions cannot be known.
+    /// Real time: cycles are guest time × CPU speed, and instructions cannot be known, unless the machine below counts both.
     RealTime,
 }
 
 impl Mode {
-    /// Cycles per microsecond.
+    /// Cycles per microsecond, unless the machine below counts them at a speed of its own.
     #[must_use]
     pub const fn cpu_speed(self) -> u32 {
         match self {
@@ -34,6 +34,15 @@ impl Mode {
             Self::RealTime => 1000,
         }
     }
+}
+
+/// The CPU speed, if so many cycles take so many clock units: whole cycles per microsecond, rounded. `None` if it is none,
+/// or no number of 32 bits.
+#[must_use]
+pub fn measured_speed(cycles: u64, units: u64) -> Option<u32> {
+    let scaled = u128::from(cycles) * u128::from(UNITS_PER_MICROSECOND);
+    let speed = (scaled + u128::from(units / 2)).checked_div(units.into())?;
+    u32::try_from(speed).ok().filter(|&speed| speed != 0)
 }
 
 /// How many ticks a trap takes, and which traps charge the instruction that caused them.
@@ -348,6 +357,27 @@ mod tests {
                 let cycles = microseconds * u64::from(cpu_speed);
                 assert_eq!(account.ticks(77, 77 + microseconds * 4096), cycles);
             }
+        }
+    }
+
+    #[test]
+    fn a_measured_speed_is_in_whole_cycles_per_microsecond() {
+        for (cycles, units, speed) in [
+            (50_000, 50 * 4096, Some(1000)),
+            // A unit of the clock more or less changes nothing.
+            (50_000, 50 * 4096 - 1, Some(1000)),
+            (50_000, 50 * 4096 + 1, Some(1000)),
+            (5_200_000, 1000 * 4096, Some(5200)),
+            (5_200_499, 1000 * 4096, Some(5200)),
+            (5_200_500, 1000 * 4096, Some(5201)),
+            (15, 4096, Some(15)),
+            (1 << 52, 1 << 52, Some(4096)),
+            (1, 4096 * 3, None),
+            (0, 4096, None),
+            (77, 0, None),
+            (u64::MAX, 1, None),
+        ] {
+            assert_eq!(measured_speed(cycles, units), speed, "{cycles} in {units}");
         }
     }
 

@@ -41,6 +41,8 @@ pub struct Configuration {
     pub cpu_id: u64,
     /// How time becomes instructions.
     pub mode: Mode,
+    /// Cycles per microsecond.
+    pub cpu_speed: u32,
     /// In real time: whether the counter facility of the machine below counts.
     pub native: bool,
     /// What traps take and charge.
@@ -118,6 +120,7 @@ impl Configuration {
             facilities: FacilityList::default(),
             cpu_id: 0,
             mode: Mode::RealTime,
+            cpu_speed: Mode::RealTime.cpu_speed(),
             native: false,
             charges: Charges::default(),
             virtual_machine: false,

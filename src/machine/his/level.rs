@@ -75,7 +75,7 @@ impl<'a> Level<'a> {
     }
 
     fn speed(&self) -> u32 {
-        self.machine.configuration.mode.cpu_speed()
+        self.machine.configuration.cpu_speed
     }
 
     /// Bytes of a sample of these types.

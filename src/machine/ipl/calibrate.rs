@@ -11,10 +11,10 @@ use crate::arch::address::PAGE;
 use crate::arch::control::CR8_MONITOR;
 use crate::arch::interruption::{Class, ProgramInterruption};
 use crate::arch::psw::{ADDRESSING_64, PER, PROBLEM, PROGRAM_MASK, Psw};
-use crate::arch::tod::nanoseconds;
+use crate::arch::tod::{UNITS_PER_MICROSECOND, nanoseconds};
 use crate::guest::delivery::PER_EVENT;
 use crate::guest::hardware::Hardware;
-use crate::guest::state::account::{Charges, Mode};
+use crate::guest::state::account::{Charges, Mode, measured_speed};
 use crate::guest::state::recording::{NULLIFY, NULLIFY_AND_BRANCH, Step};
 use crate::guest::storage::Piece;
 use crate::machine::hardware::counting;
@@ -120,6 +120,54 @@ pub fn facility_counts(native: &mut Native, storage: Piece) -> bool {
         && [1, 100, 777]
             .into_iter()
             .all(|more| count(PLAIN + more) == short + more)
+}
+
+/// BRANCH RELATIVE ON COUNT of register 5 to itself, and SUPERVISOR CALL 0.
+const LOOP: [u8; 6] = [0xA7, 0x57, 0, 0, 0x0A, 0];
+
+/// How often a loop is timed. The shortest time is that of a run that nothing interrupted.
+const REPETITIONS: u32 = 8;
+
+/// A loop is long enough if it takes as many clock units as these 40 microseconds: reading the clock takes far less. A much
+/// longer one would be interrupted each time.
+const LONG_ENOUGH: u64 = 40 * UNITS_PER_MICROSECOND;
+
+/// Passes of the first loop that is tried, and the most.
+const FIRST_PASSES: u64 = 50_000;
+const MOST_PASSES: u64 = FIRST_PASSES << 10;
+
+/// How many cycles the counter facility of the machine below, which has been activated, counts per microsecond of the clock.
+pub fn facility_speed(native: &mut Native, storage: Piece) -> Option<u32> {
+    native.store(storage.start(), &LOOP);
+    // The shortest time of so many passes, with the cycles that were counted then.
+    let time = |passes| {
+        let mut shortest = (u64::MAX, 0);
+        for _ in 0..REPETITIONS {
+            let mut registers = [0; 16];
+            registers[5] = passes;
+            let psw = Psw {
+                mask: PROBLEM | ADDRESSING_64,
+                address: SEQUENCE,
+            };
+            let [before, _] = counting::read();
+            let probed = probe(psw, &registers);
+            let [after, _] = counting::read();
+            let units = probed.entered.wrapping_sub(probed.left);
+            shortest = shortest.min((units, after.wrapping_sub(before)));
+        }
+        shortest
+    };
+    // Both times include that of the trap, but their difference does not.
+    let (short, short_cycles) = time(1);
+    let mut passes = FIRST_PASSES;
+    loop {
+        let (long, long_cycles) = time(passes);
+        let units = long.saturating_sub(short);
+        if units >= LONG_ENOUGH || passes >= MOST_PASSES {
+            return measured_speed(long_cycles.saturating_sub(short_cycles), units);
+        }
+        passes *= 2;
+    }
 }
 
 /// Finds the mode: exact if the clock advances 2^`shift` ns with each instruction.

@@ -133,9 +133,16 @@ pub(super) fn start(
     let below = counting::find(&facilities);
     let below: Option<CounterInformation> = below.map(|block| zerocopy::transmute!(block));
     let counts_below = block.has(flags::NATIVE);
-    if counts_below {
-        require_counting(below.as_ref(), &mut native, sequences);
-    }
+    let cpu_speed = if counts_below {
+        require_counting(below.as_ref(), &mut native, sequences)
+    } else {
+        None
+    };
+    // The clock of an exact run has a speed of its own.
+    let cpu_speed = match (mode, cpu_speed) {
+        (Mode::RealTime, Some(speed)) => speed,
+        _ => mode.cpu_speed(),
+    };
     let meter = match mode {
         Mode::Exact { shift } => Some(Meter::Clock { shift }),
         Mode::RealTime => counts_below.then_some(Meter::Facility),
@@ -171,7 +178,6 @@ pub(super) fn start(
     let program = staged::keep(block, &plan, &mut native);
 
     let exact = matches!(mode, Mode::Exact { .. });
-    let cpu_speed = mode.cpu_speed();
     let frames = plan.guest.end() / PAGE;
     let pages = PageFrames::new(
         zeroed::<AtomicU16>(plan.states, frames),
@@ -226,6 +232,7 @@ pub(super) fn start(
         configuration.facilities = facilities.with(facility::ENHANCED_MONITOR);
     }
     configuration.mode = mode;
+    configuration.cpu_speed = cpu_speed;
     configuration.native = counts_below;
     configuration.charges = charges;
     configuration.per = per;
@@ -338,12 +345,17 @@ pub(super) fn start(
     for (number, area) in (0..).zip(areas).skip(1) {
         start_cpu(number, area.prefix);
     }
-    started(machine, block, cpu_speed, model, below.as_ref());
+    started(machine, block, model, below.as_ref());
     begin(machine, block)
 }
 
-/// Activates the counters of the machine below, or says why that is not possible.
-fn require_counting(below: Option<&CounterInformation>, native: &mut Native, sequences: Piece) {
+/// Activates the counters of the machine below, or says why that is not possible. Returns how many cycles they count per
+/// microsecond.
+fn require_counting(
+    below: Option<&CounterInformation>,
+    native: &mut Native,
+    sequences: Piece,
+) -> Option<u32> {
     let sets = below.map(|below| CounterSets(below.authorization.get()));
     match sets {
         None => refuse(
@@ -366,6 +378,16 @@ fn require_counting(below: Option<&CounterInformation>, native: &mut Native, seq
         ),
         Some(_) => {}
     }
+    let speed = calibrate::facility_speed(native, sequences);
+    if speed.is_none() {
+        refuse(
+            WaitState::Facilities,
+            format_args!(
+                "the problem-state counter set of the machine below counts no cycles that fit its clock; leave --native out"
+            ),
+        );
+    }
+    speed
 }
 
 /// The sequence code of the machine below, which STORE SYSTEM INFORMATION also shows the guest.
@@ -537,7 +559,6 @@ fn start_cpu(cpu: u16, prefix: Prefix) {
 fn started(
     machine: &Machine,
     block: &LoaderBlock,
-    cpu_speed: u32,
     model: &Model,
     below: Option<&CounterInformation>,
 ) {
@@ -553,7 +574,7 @@ fn started(
             state::COUNTER_FACILITY | below.authorization.get() as u8
         }),
         cpus: machine.configuration.cpus.into(),
-        cpu_speed: cpu_speed.into(),
+        cpu_speed: machine.configuration.cpu_speed.into(),
         tod: instruction::stckf().into(),
         guest_storage_end: machine.plan.base.into(),
         hsa_end: machine.plan.end.into(),

@@ -1,7 +1,7 @@
 //! Sampling while a CPU waits.
 
 use super::*;
-use crate::state::account::Account;
+use crate::state::account::{Account, Counted};
 use crate::test_machine::Bench;
 use arch::psw::WAIT;
 use arch::tod::units;
@@ -128,4 +128,21 @@ fn the_comparator_of_a_clock_that_is_set_back_is_that_of_the_sample_or_of_the_gu
     bench.cpu.sampling.own = NEVER;
     bench.cpu.sampling.turn = NEVER;
     assert_eq!(comparator(&bench), NEVER);
+}
+
+#[test]
+fn a_sample_is_due_when_a_cpu_of_any_speed_has_executed_the_cycles_of_its_interval() {
+    for (cpu_speed, nanoseconds) in [(1000, 1_000_000), (5200, 192_307), (500, 2_000_000)] {
+        let mut bench = waiting(false);
+        bench.cpu.account = Account::new(Mode::RealTime, cpu_speed);
+        bench.cpu.account.counted = Some(Counted::default());
+        renew(&mut bench.cpu);
+        bench.cpu.sampling.own = 1_000_000;
+        bench.cpu.clock_comparator = NEVER;
+        bench.cpu.sampling.turn = NEVER;
+        let now = bench.hardware.clock();
+        arm(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+        let ahead = bench.hardware.comparator - now;
+        assert_eq!(ahead, units(nanoseconds), "{cpu_speed}");
+    }
 }
