@@ -21,6 +21,7 @@ pub mod frame;
 mod layout;
 pub mod lines;
 pub mod loader;
+pub mod paths;
 pub mod remains;
 pub mod service;
 pub mod stack;

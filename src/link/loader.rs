@@ -122,6 +122,8 @@ pub mod flags {
     pub const WITHOUT_EVENTS: u32 = 0x4000;
     /// The machine takes its counts from the counter facility of the machine below, whose clock is its own.
     pub const NATIVE: u32 = 0x8000;
+    /// With [`STILL_CLOCK`]: the machine counts the paths of the guest's control program.
+    pub const COUNT_PATHS: u32 = 0x1_0000;
     /// All assigned bits.
     pub const ALL: u32 = FRAMES
         | START
@@ -138,7 +140,8 @@ pub mod flags {
         | PACKED_STACKS
         | STILL_CLOCK
         | WITHOUT_EVENTS
-        | NATIVE;
+        | NATIVE
+        | COUNT_PATHS;
 }
 
 /// Authorization and activation bits of the counter sets, as SA23-2260 numbers them.

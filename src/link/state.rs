@@ -287,22 +287,48 @@ payload! {
 }
 
 payload! {
-    /// Traps of one cause on one CPU, sent when the guest has ended if the run counts traps.
-    Traps = 10, 24 bytes {
+    /// Traps of one cause on one CPU, sent when the guest has ended if the run counts traps, or its guest's paths.
+    Traps = 10, 40 bytes {
         /// CPU address.
         cpu: U16,
         /// Number of a [`Cause`].
         cause: u8,
-        /// Zero.
-        reserved: u8,
+        /// Number of the [`Counted`] of it.
+        counted: u8,
         /// An operation code, or an interruption code, by the cause.
         number: U16,
         /// Zero.
         reserved_half: U16,
         /// The number of traps.
         traps: U64,
-        /// The instructions that the machine spent on all of them.
+        /// The instructions in all of them.
         instructions: U64,
+        /// The instructions in the shortest of them.
+        least: U64,
+        /// The instructions in the longest of them.
+        most: U64,
+    }
+}
+
+/// Whose instructions [`Traps`] have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Counted {
+    /// The machine's.
+    Machine = 0,
+    /// Those of the guest's control program: its [paths](crate::paths).
+    ControlProgram = 1,
+}
+
+impl Counted {
+    /// The one with this number, if there is one.
+    #[must_use]
+    pub const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            0 => Some(Self::Machine),
+            1 => Some(Self::ControlProgram),
+            _ => None,
+        }
     }
 }
 
@@ -458,6 +484,8 @@ impl<'a> State<'a> {
             Traps::KIND => {
                 let traps: &Traps = whole(kind, bytes)?;
                 Cause::from_number(traps.cause).ok_or(StateError::Value(kind, traps.cause))?;
+                Counted::from_number(traps.counted)
+                    .ok_or(StateError::Value(kind, traps.counted))?;
                 Self::Traps(traps)
             }
             Held::KIND => Self::Held(whole(kind, bytes)?),

@@ -62,6 +62,10 @@ pub struct Line {
     pub traps: u64,
     /// The machine's instructions in all of them.
     pub instructions: u64,
+    /// The instructions in the shortest of them.
+    pub least: u64,
+    /// The instructions in the longest of them.
+    pub most: u64,
 }
 
 /// The number of lines in a tally.
@@ -106,6 +110,8 @@ impl Tally {
         if let Some(line) = self.lines.get_mut(place) {
             line.traps += 1;
             line.instructions = line.instructions.saturating_add(instructions);
+            line.least = line.least.min(instructions);
+            line.most = line.most.max(instructions);
         }
     }
 
@@ -115,6 +121,8 @@ impl Tally {
             number,
             traps: 0,
             instructions: 0,
+            least: u64::MAX,
+            most: 0,
         });
         self.lines.len() - 1
     }
@@ -136,17 +144,19 @@ mod tests {
         tally.note(Cause::Instruction, 0xB220, 100);
         tally.note(Cause::Program, 0x10, 500);
         tally.note(Cause::Instruction, 0xB220, 50);
-        let line = |cause, number, traps, instructions| Line {
+        let line = |cause, number, traps, instructions, [least, most]: [u64; 2]| Line {
             cause,
             number,
             traps,
             instructions,
+            least,
+            most,
         };
         assert_eq!(
             tally.lines(),
             [
-                line(Cause::Instruction, 0xB220, 2, 150),
-                line(Cause::Program, 0x10, 1, 500)
+                line(Cause::Instruction, 0xB220, 2, 150, [50, 100]),
+                line(Cause::Program, 0x10, 1, 500, [500, 500])
             ]
         );
     }

@@ -9,7 +9,8 @@ use crate::guest::state::account::Mode;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::vcpu::{CpuState, Vcpu};
 use crate::link::data::{COPROCESSOR_GROUP, Counters, Level, MOST_COUNTERS};
-use crate::link::state::{self, End, GuestEnded, Reason, SUCCESS_ADDRESS, Totals, Traps};
+use crate::link::paths::Paths;
+use crate::link::state::{self, Counted, End, GuestEnded, Reason, SUCCESS_ADDRESS, Totals, Traps};
 use crate::machine::hardware::instruction;
 use crate::machine::his;
 use crate::machine::io::console;
@@ -175,7 +176,7 @@ fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, code: u8, why: Wa
         send_counters(&cpu.vcpu, Level::Machine);
         send_counters(&cpu.vcpu, Level::Guest);
         send_totals(&cpu.vcpu);
-        send_tally(cpu);
+        send_tallies(cpu);
     });
     send_group_counters(configuration);
     finish_traces(machine);
@@ -320,18 +321,29 @@ fn send_totals(vcpu: &Vcpu) {
     });
 }
 
-/// Sends the traps of a CPU, in a run that counts them.
-fn send_tally(cpu: &Cpu) {
-    for line in cpu.tally.iter().flat_map(|tally| tally.lines()) {
-        console::state(&Traps {
-            cpu: cpu.vcpu.address.into(),
-            cause: line.cause as u8,
-            reserved: 0,
-            number: line.number.into(),
-            reserved_half: 0.into(),
-            traps: line.traps.into(),
-            instructions: line.instructions.into(),
-        });
+/// Sends the traps of a CPU, and the paths of its guest's control program, in a run that counts them.
+fn send_tallies(cpu: &Cpu) {
+    let tallies = [
+        (Counted::Machine, cpu.tally.as_deref()),
+        (
+            Counted::ControlProgram,
+            cpu.paths.as_deref().map(Paths::tally),
+        ),
+    ];
+    for (counted, tally) in tallies {
+        for line in tally.iter().flat_map(|tally| tally.lines()) {
+            console::state(&Traps {
+                cpu: cpu.vcpu.address.into(),
+                cause: line.cause as u8,
+                counted: counted as u8,
+                number: line.number.into(),
+                reserved_half: 0.into(),
+                traps: line.traps.into(),
+                instructions: line.instructions.into(),
+                least: line.least.into(),
+                most: line.most.into(),
+            });
+        }
     }
 }
 

@@ -7,13 +7,22 @@
 //! instructions on as the guest has executed. The CPU timer goes back with it. How the CPUs have one such clock is in
 //! [`super::turn`].
 
+use crate::arch::address::Virtual;
 use crate::arch::interruption::{Class, external};
+use crate::guest::dispatch;
 use crate::guest::measuring::{schedule, window};
 use crate::guest::state::account::Mode;
+use crate::guest::storage;
+use crate::insn;
+use crate::link::paths::{Paths, State};
+use crate::link::tally::Cause;
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::{self, WindowArea};
 use crate::machine::native::Still;
 use crate::machine::state::machine::Cpu;
+use crate::machine::trap;
+extern crate alloc;
+use alloc::boxed::Box;
 
 /// More than the instructions from the last look at the clock here to the one in the trap entry.
 const SPARE: u64 = 300;
@@ -21,9 +30,90 @@ const SPARE: u64 = 300;
 /// Instructions of the trap entry around those that are counted by the clock.
 const AROUND_EXIT: u64 = 4;
 
+/// From now on counts the [paths](crate::link::paths) of the control program on this CPU. At IPL only. The guest's clock
+/// does not show that, so its paths have the same length.
+pub fn count_paths(cpu: &mut Cpu) {
+    cpu.paths = Some(Box::new(Paths::new()));
+}
+
+fn state(cpu: &Cpu) -> State {
+    State {
+        problem: cpu.vcpu.psw.problem_state(),
+        executed: cpu.vcpu.account.cycles[0],
+    }
+}
+
+/// A trap is complete but for its exit.
+fn note(cpu: &mut Cpu, before: State, cause: Cause, number: u16) {
+    let after = state(cpu);
+    if let Some(paths) = &mut cpu.paths {
+        paths.note(before, after, cause, number);
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn program_interruption_still(cpu: &mut Cpu) {
+    entered(cpu, Class::Program);
+    let before = state(cpu);
+    if cpu.paths.is_none() {
+        trap::program_interruption(cpu);
+        return;
+    }
+    let code = lowcore::PROGRAM_IDENTIFICATION.get();
+    cpu.vcpu.interruption.cause = code;
+    let configuration = &cpu.machine.configuration;
+    dispatch::enter(
+        &mut cpu.vcpu,
+        configuration,
+        &mut cpu.native,
+        Class::Program,
+    );
+    let refused = matches!(cpu.vcpu.interruption.code(), 0x01 | 0x02);
+    let length = u64::from(cpu.vcpu.interruption.length());
+    let at = Virtual(cpu.vcpu.psw.address.wrapping_sub(length));
+    let kept = if refused && before.problem {
+        storage::kept_text(&cpu.vcpu, &cpu.native, at)
+    } else {
+        None
+    };
+    trap::perform_program(cpu, refused);
+    if refused {
+        // If the text had to be translated first, it has been kept.
+        let opcode = insn::opcode(&kept.unwrap_or(cpu.vcpu.text.bytes));
+        note(cpu, before, Cause::Instruction, opcode);
+    } else {
+        note(cpu, before, Cause::Program, code as u16 & 0xFF);
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn supervisor_call_interruption_still(cpu: &mut Cpu) {
+    entered(cpu, Class::SupervisorCall);
+    let before = state(cpu);
+    trap::supervisor_call_interruption(cpu);
+    note(cpu, before, Cause::SupervisorCall, 0);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn external_interruption_still(cpu: &mut Cpu) {
+    entered(cpu, Class::External);
+    let before = state(cpu);
+    let code = lowcore::EXTERNAL_CODE.get();
+    trap::external_interruption(cpu);
+    note(cpu, before, Cause::External, code);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn io_interruption_still(cpu: &mut Cpu) {
+    entered(cpu, Class::InputOutput);
+    let before = state(cpu);
+    trap::io_interruption(cpu);
+    note(cpu, before, Cause::InputOutput, 0);
+}
+
 /// The guest has been left by an interruption of a class: its clock stands still from now on.
 #[inline]
-pub fn entered(cpu: &mut Cpu, class: Class) {
+fn entered(cpu: &mut Cpu, class: Class) {
     let charges = &cpu.machine.configuration.charges;
     let account = &cpu.vcpu.account;
     let overhead = charges.overhead[class as usize].saturating_sub(charges.exit);

@@ -27,7 +27,7 @@ use crate::machine::hardware::lowcore::{self, Area, Lowcore, WindowArea};
 use crate::machine::hardware::wait;
 use crate::machine::native::Still;
 use crate::machine::state::machine::Cpu;
-use crate::machine::{his, operator, stacks, still, turn};
+use crate::machine::{his, operator, stacks, turn};
 use core::arch::global_asm;
 use core::mem::offset_of;
 
@@ -374,30 +374,6 @@ pub fn admit_still(area: Area) {
     area.set_new_psw(Class::InputOutput, trap_io_still);
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn program_interruption_still(cpu: &mut Cpu) {
-    still::entered(cpu, Class::Program);
-    program_interruption(cpu);
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn supervisor_call_interruption_still(cpu: &mut Cpu) {
-    still::entered(cpu, Class::SupervisorCall);
-    supervisor_call_interruption(cpu);
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn external_interruption_still(cpu: &mut Cpu) {
-    still::entered(cpu, Class::External);
-    external_interruption(cpu);
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn io_interruption_still(cpu: &mut Cpu) {
-    still::entered(cpu, Class::InputOutput);
-    io_interruption(cpu);
-}
-
 /// The traps of this CPU are again as in a run without a window.
 pub fn admit_plain() {
     wait::closed(|| {
@@ -448,7 +424,7 @@ fn finish(cpu: &mut Cpu) {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn program_interruption(cpu: &mut Cpu) {
+pub extern "C" fn program_interruption(cpu: &mut Cpu) {
     cpu.vcpu.interruption.cause = lowcore::PROGRAM_IDENTIFICATION.get();
     let configuration = &cpu.machine.configuration;
     dispatch::enter(

@@ -14,6 +14,7 @@ use comfy_table::{Cell, CellAlignment, Table, presets};
 
 use crate::{
     computer::progress::Progress,
+    costs::{BUDGETS, SHADOW_FILLS, TRAP},
     machine::run::{NativeOptions, NativeOutcome, RunOutcome, run, run_native},
     numbers::quantities::Sampling,
     options::RunOptions,
@@ -41,40 +42,6 @@ pub const TIMER_GUEST: &str = "bare-timer";
 /// The interval of [`TIMER_GUEST`], in cycles.
 pub const TIMER_INTERVAL: u64 = 10_000;
 
-/// Entry, stamps, pending test and exit, which the guest cannot see separately.
-const TRAP: (&str, u64) = ("trap", 80);
-
-/// Path budgets in instructions, DAT on and warm.
-const BUDGETS: [(&str, u64); 24] = [
-    ("trap-decode", 165),
-    ("ssm", 200),
-    ("stnsm", 200),
-    ("stosm", 200),
-    ("stpt", 200),
-    ("lpp", 200),
-    ("ecctr", 200),
-    ("lpswe", 210),
-    ("lctlg-1", 180),
-    ("svc", 160),
-    ("sigp-sense", 200),
-    ("stfl", 200),
-    ("mvpg", 540),
-    ("stsi-1.1.1", 940),
-    ("diagnose-44", 930),
-    // Program interruptions of the guest: an operation that is not assigned, an operand that the machine refuses, and what
-    // the hardware refuses.
-    ("illegal", 610),
-    ("specification", 470),
-    ("reflected", 300),
-    ("monitor-call", 200),
-    ("sample", 250),
-    ("sample-1m", 250),
-    ("sample-combined", 450),
-    ("sample-combined-1m", 450),
-    // Six counters: 300, and 12 for each.
-    ("stcctm-6", 372),
-];
-
 /// The path from a program to a virtio device, with one buffer of one descriptor. The device is a network card. The way
 /// back, `virtio-give-back`, has no budget: the device interrupts when the host lets it, and on a busy host a trap of
 /// the machine's own clock is in each instance.
@@ -99,10 +66,6 @@ const DIAGNOSTIC: &str = "AUTH CPU 0 SAMPLING DIAGNOSTIC ON";
 
 /// The guest's word for a path that this machine does not have.
 const ABSENT: &str = "absent";
-
-/// The paths of a fault: of a page without neighbours, and the mean of pages side by side. They stand apart because the others
-/// are those of instructions.
-const SHADOW_FILLS: [(&str, u64); 2] = [("shadow-fill", 760), ("shadow-fill-near", 165)];
 
 /// A path and its length.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -50,7 +50,7 @@ use crate::machine::state::integrity;
 use crate::machine::state::machine::{Cells, Cpu, Machine, sampling_limits};
 use crate::machine::state::operator::Operator;
 use crate::machine::state::stacks::Stacks;
-use crate::machine::{count, his, operator, trap, turn, window};
+use crate::machine::{count, his, operator, still, trap, turn, window};
 use crate::msa;
 use crate::per::Format;
 use core::slice;
@@ -292,6 +292,7 @@ pub(super) fn start(
             machine,
             stacks: None,
             tally: None,
+            paths: None,
             window: None,
         };
         if exact {
@@ -333,7 +334,11 @@ pub(super) fn start(
         }
     }
     if block.has(flags::STILL_CLOCK) && exact {
-        for (number, area) in areas.iter().enumerate() {
+        for ((number, cell), area) in machine.cpus.iter().enumerate().zip(areas) {
+            if block.has(flags::COUNT_PATHS) {
+                // SAFETY: as above.
+                still::count_paths(unsafe { &mut *cell.get() });
+            }
             trap::admit_still(if number == 0 {
                 Area::OWN
             } else {

@@ -10,6 +10,7 @@ use crate::guest::state::schedule::{AfterSample, NEVER};
 use crate::guest::state::vcpu::Vcpu;
 use crate::link::data::SAMPLE_DATA_BLOCK;
 use crate::link::loader;
+use crate::link::paths::Paths;
 use crate::link::tally::Tally;
 use crate::machine::hardware::hsa::{BLOCKS, Plan};
 use crate::machine::native::Native;
@@ -137,6 +138,8 @@ pub struct Cpu {
     pub stacks: Option<Box<Stacks>>,
     /// Its traps by cause, in a run that counts them.
     pub tally: Option<Box<Tally>>,
+    /// The paths of its guest's control program, in a run that counts them.
+    pub paths: Option<Box<Paths>>,
     /// Its window, in a run that is looked at again.
     pub window: Option<Box<Looked>>,
 }

@@ -20,6 +20,7 @@ use link::{state::Mode, tally::Cause};
 use crate::{
     bench::Ratio,
     computer::progress::Progress,
+    costs,
     folder::record::TrapsRecord,
     linux::{self, LinuxOptions, Release, native},
     numbers::quantities::Rtc,
@@ -530,7 +531,7 @@ fn by_cause(traps: &[TrapsRecord], less: &[TrapsRecord]) -> Vec<Traps> {
             let (traps, instructions) =
                 other.map_or((0, 0), |other| (other.traps, other.instructions));
             Traps {
-                cause: text::cause(Cause::from_number(line.cause), line.number),
+                cause: costs::cause(Cause::from_number(line.cause), line.number),
                 traps: line.traps.saturating_sub(traps),
                 instructions: line.instructions.saturating_sub(instructions),
             }
@@ -582,6 +583,7 @@ mod tests {
             number,
             traps,
             instructions,
+            ..TrapsRecord::default()
         };
         let boot = [line(0xB2B2, 10, 1000), line(0xB20D, 5, 50)];
         let work = [

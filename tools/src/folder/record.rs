@@ -86,6 +86,9 @@ pub struct RunRecord {
     /// Its traps by cause, if they were counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traps: Vec<TrapsRecord>,
+    /// The paths of its guest's control program by cause, if they were counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<TrapsRecord>,
     /// The names of the files of HIS's collection runs, up to the number of the set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collections: Vec<String>,
@@ -440,8 +443,14 @@ pub struct TrapsRecord {
     pub number: u16,
     /// How many there were.
     pub traps: u64,
-    /// Instructions that the machine spent for all of them.
+    /// Instructions in all of them.
     pub instructions: u64,
+    /// Instructions in the shortest of them.
+    #[serde(default)]
+    pub least: u64,
+    /// Instructions in the longest of them.
+    #[serde(default)]
+    pub most: u64,
 }
 
 impl From<&Traps> for TrapsRecord {
@@ -452,6 +461,8 @@ impl From<&Traps> for TrapsRecord {
             number: traps.number.get(),
             traps: traps.traps.get(),
             instructions: traps.instructions.get(),
+            least: traps.least.get(),
+            most: traps.most.get(),
         }
     }
 }
@@ -584,6 +595,7 @@ pub(crate) mod tests {
             loads: 1,
             totals: Vec::new(),
             traps: Vec::new(),
+            paths: Vec::new(),
             collections: Vec::new(),
             loops: Vec::new(),
             tracing: TracingRecord::default(),

@@ -17,7 +17,7 @@ use link::{
     data::{parse_counters, parse_samples},
     frame::{Channel, Decoder, Frame, LARGEST_ENCODED, Received},
     stack,
-    state::State,
+    state::{Counted, State},
     trace, window,
 };
 use thiserror::Error;
@@ -682,7 +682,11 @@ impl<'t> Collector<'t> {
                 Noted::Data
             }
             Ok(State::Traps(traps)) => {
-                record.traps.push(TrapsRecord::from(traps));
+                let lines = match Counted::from_number(traps.counted) {
+                    Some(Counted::ControlProgram) => &mut record.paths,
+                    _ => &mut record.traps,
+                };
+                lines.push(TrapsRecord::from(traps));
                 Noted::Data
             }
             Ok(State::Looping(looping)) => {

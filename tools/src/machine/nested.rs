@@ -55,6 +55,8 @@ pub fn levels(guest: Guest, image: &Path, options: &RunOptions) -> Result<Vec<Le
             storage: storages[number],
             cpus: Some(cpus),
             still_clock: number != innermost,
+            // Counting takes instructions, so a machine that is measured does not.
+            count_paths: number == 0,
             without_events: number != 0 && !options.stops_at_events(),
             nested: 0,
             // Only the machine right below the guest counts by the facility of the one below it.

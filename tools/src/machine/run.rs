@@ -466,6 +466,7 @@ impl Common {
             loads: 1,
             totals: Vec::new(),
             traps: Vec::new(),
+            paths: Vec::new(),
             collections: Vec::new(),
             loops: Vec::new(),
             tracing: TracingRecord::default(),

@@ -97,6 +97,11 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
             flags::COUNT_TRAPS
         } else {
             0
+        }
+        | if options.count_paths {
+            flags::COUNT_PATHS
+        } else {
+            0
         })
     .into();
     block.icount_shift = if options.mode.is_real_time() {

@@ -124,6 +124,8 @@ pub struct RunOptions {
     pub execution_log: Option<ExecutionLog>,
     /// Whether the machine counts its traps by what caused them.
     pub count_traps: bool,
+    /// Whether the machine counts the paths of its guest's control program. The guest's clock must stand still.
+    pub count_paths: bool,
     /// What decides beside the guest's end whether it succeeded.
     pub judgement: Judgement,
     /// What the person asked for, which is recorded so that the run can be repeated.
@@ -197,6 +199,7 @@ impl RunOptions {
             pause: Duration::ZERO,
             execution_log: None,
             count_traps: false,
+            count_paths: false,
             judgement: Judgement::default(),
             asked: None,
             again: None,

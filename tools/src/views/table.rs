@@ -2,6 +2,7 @@
 
 pub mod calls;
 mod counters;
+pub mod paths;
 pub mod traces;
 
 use std::fmt::Write as _;
@@ -45,6 +46,9 @@ pub fn text(report: &Report) -> String {
     }
     if !report.units.is_empty() {
         let _ = writeln!(text, "\n{}", units(report));
+    }
+    if let Some(paths) = paths::text(report) {
+        let _ = writeln!(text, "\n{paths}");
     }
     let _ = writeln!(text, "\nsamples: {}", samples(report));
     if let Some(calls) = &report.calls {

@@ -175,6 +175,7 @@ impl Folder {
             loads: 1,
             totals: totals.collect(),
             traps: Vec::new(),
+            paths: Vec::new(),
             collections: Vec::new(),
             loops: Vec::new(),
             tracing: TracingRecord::default(),

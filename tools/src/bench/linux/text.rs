@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use comfy_table::Cell;
-use {insn, link::tally::Cause};
 
 use super::{LinuxBench, Share, Traps};
 use crate::bench::{ratios_text, right, table, verdict};
@@ -76,48 +75,9 @@ fn traps(what: &str, traps: &[Traps]) -> String {
     table.to_string()
 }
 
-/// A cause in words: for an instruction its name if the machine knows it, else its operation code.
-pub fn cause(cause: Option<Cause>, number: u16) -> String {
-    match cause {
-        Some(Cause::Instruction) => mnemonic(number),
-        Some(Cause::Program) => format!("(program interruption {number:04X})"),
-        Some(Cause::SupervisorCall) => "SVC".to_owned(),
-        Some(Cause::External) => format!("(external interruption {number:04X})"),
-        Some(Cause::InputOutput) => "(I/O interruption)".to_owned(),
-        Some(Cause::Other) | None => "(other)".to_owned(),
-    }
-}
-
-/// The name of the instruction with this operation code.
-fn mnemonic(opcode: u16) -> String {
-    let [first, rest] = opcode.to_be_bytes();
-    // The second part of an operation code is in one of these two bytes; the other belongs to an operand.
-    for text in [[first, rest, 0, 0, 0, 0], [first, 0, 0, 0, 0, rest]] {
-        let name = insn::decode(&text).mnemonic();
-        if insn::opcode(&text) == opcode && !name.is_empty() {
-            return name.to_owned();
-        }
-    }
-    format!("{opcode:04X}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn causes_have_the_names_of_the_manual() {
-        let instruction = |number| cause(Some(Cause::Instruction), number);
-        assert_eq!(instruction(0xB2B2), "LPSWE");
-        assert_eq!(instruction(0xEB2F), "LCTLG");
-        assert_eq!(instruction(0xAC00), "STNSM");
-        assert_eq!(instruction(0xFF00), "FF00");
-        assert_eq!(
-            cause(Some(Cause::Program), 0x10),
-            "(program interruption 0010)"
-        );
-        assert_eq!(cause(None, 0), "(other)");
-    }
 
     #[test]
     fn causes_beyond_the_twenty_most_expensive_share_one_line() {
