@@ -96,6 +96,20 @@ impl Charges {
         self.program[(code & 0x3F) as usize] = charged;
     }
 
+    /// Counts the instruction that a program interruption does not complete as charged, and as one less of overhead: the
+    /// sums are the same. So a refused instruction that is performed has nothing to be corrected, also where the clock charges
+    /// none, as that of a machine does to the machine above it.
+    pub fn charge_refused(&mut self) {
+        let overhead = &mut self.overhead[Class::Program as usize];
+        if self.program[1] != 0 || *overhead == 0 {
+            return;
+        }
+        *overhead -= 1;
+        for charged in self.program.iter_mut().chain([&mut self.compare_and_trap]) {
+            *charged = charged.saturating_add(1);
+        }
+    }
+
     /// The charge of a program interruption.
     #[must_use]
     #[inline]
@@ -509,6 +523,37 @@ mod tests {
             problem_instructions: 7,
         };
         assert_eq!((account.traps, account.activity()), (2, expected));
+    }
+
+    #[test]
+    fn what_counts_as_charged_changes_no_sum() {
+        let mut charges = Charges {
+            overhead: [10; 6],
+            ..Charges::default()
+        };
+        charges.set(0x06, 1);
+        let total = |charges: &Charges, code, should| {
+            let mut account = Account::new(Mode::Exact { shift: 0 }, 1000);
+            account.left = 0;
+            account.entered = units(30);
+            account.enter(charges, Class::Program, true);
+            account.correct(should, charges.of(code), true);
+            account.total()
+        };
+        let all = |charges: &Charges| {
+            [(1, 1), (1, 0), (6, 0), (0x11, 0)].map(|(c, s)| total(charges, c, s))
+        };
+        let before = all(&charges);
+        assert_eq!(before, [21, 20, 19, 20]);
+        charges.charge_refused();
+        assert_eq!(
+            (all(&charges), charges.of(1), charges.of(6)),
+            (before, 1, 2)
+        );
+        // A clock that charges it needs no change.
+        let charged = charges;
+        charges.charge_refused();
+        assert_eq!(charges, charged);
     }
 
     #[test]

@@ -267,6 +267,8 @@ pub fn charges(native: &mut Native, storage: Piece, meter: Meter) -> Charges {
     if code == ADDRESSING {
         charges.target_operand = charged;
     }
+    // The facility below charges no overhead from which one could be taken.
+    charges.charge_refused();
     charges
 }
 
