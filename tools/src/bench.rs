@@ -410,7 +410,7 @@ mod tests {
     #[test]
     fn a_path_within_its_budget_is_not_over_it() {
         let paths = parse(&complete()).unwrap();
-        assert_eq!(paths.len(), BUDGETS.len() + 1);
+        assert_eq!(paths.len(), BUDGETS.len() + SHADOW_FILLS.len());
         assert!(paths.iter().all(|path| !path.is_over()));
         let one_more = PathLength {
             name: "sample".to_owned(),

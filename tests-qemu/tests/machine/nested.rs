@@ -1,7 +1,10 @@
 //! A machine that is a guest of the machine.
 
 use measure::{
-    folder::record::End,
+    bench,
+    computer::progress::Progress,
+    costs,
+    folder::record::{End, TrapsRecord},
     machine::run::RunOutcome,
     numbers::quantities::{Sampling, Storage},
     options::RunOptions,
@@ -10,6 +13,7 @@ use millimeter::link::{
     data::Level,
     loader::{PROGRAM_PARAMETER, sets},
     state::Mode,
+    tally::Cause,
 };
 use tests_qemu::ipl;
 
@@ -155,6 +159,105 @@ fn the_instructions_of_an_inner_machine_and_its_guest_are_all_that_the_outer_one
     assert_eq!(guest, ROUNDS * ROUND);
     assert_eq!(problem, guest - ROUNDS * PERFORMED);
     assert_eq!(supervisor, machine + ROUNDS * PERFORMED);
+}
+
+/// The paths of the machine above, all causes together.
+fn in_paths(outcome: &RunOutcome) -> [u64; 2] {
+    let paths = outcome.report.record.paths.iter();
+    paths.fold([0; 2], |[number, instructions], path| {
+        [number + path.traps, instructions + path.instructions]
+    })
+}
+
+#[test]
+fn the_paths_of_an_inner_machine_are_all_that_it_executes_for_its_guest() {
+    let counted = |rounds| {
+        let guest = ipl::with_parameters(ROUNDS_GUEST, ROUNDS_MARK, &[rounds]).unwrap();
+        let outer = ipl::above_with_success(&RunOptions {
+            nested: 1,
+            sampling: Sampling::Off,
+            ..ipl::options(guest.path().to_str().unwrap())
+        })
+        .unwrap();
+        let inner = outer.of_guest().report.record.totals[0].clone();
+        let [number, in_paths] = in_paths(&outer);
+        [
+            [number, inner.traps],
+            [in_paths, by_state(&outer)[0]],
+            [in_paths, inner.firmware_instructions],
+        ]
+    };
+    const ROUNDS: u64 = 500;
+    let (few, many) = (counted(ROUNDS), counted(2 * ROUNDS));
+    let more = |what: usize| [0, 1].map(|side| many[what][side] - few[what][side]);
+    let [paths, traps] = more(0);
+    assert!(paths >= ROUNDS * PERFORMED, "{paths}");
+    assert_eq!(paths, traps);
+    let [in_paths, in_supervisor_state] = more(1);
+    assert_eq!(in_paths, in_supervisor_state);
+    // What its guest's instructions do is counted for the guest, and belongs to the paths.
+    let [in_paths, own] = more(2);
+    assert_eq!(in_paths, own + ROUNDS * PERFORMED);
+}
+
+#[test]
+fn the_outer_machine_counts_the_paths_of_the_inner_one_as_long_as_they_are_above_qemu() {
+    let options = RunOptions {
+        sampling: Sampling::Off,
+        ..ipl::options(bench::PATHS_GUEST)
+    };
+    let direct = bench::guest_paths(&options, &Progress::Silent).unwrap();
+    let direct = |name: &str| {
+        let found = direct.iter().find(|path| path.name == name);
+        found.expect("the guest measures it").instructions
+    };
+    let outer = ipl::above_with_success(&RunOptions {
+        nested: 1,
+        ..options
+    })
+    .unwrap();
+    let paths = &outer.report.record.paths;
+    let path = |cause: Cause, number| -> &TrapsRecord {
+        let is_it = |path: &&TrapsRecord| (path.cause, path.number) == (cause as u8, number);
+        paths.iter().find(is_it).expect("the cause has paths")
+    };
+    // The guest sees by its clock what the outer machine counts.
+    for number in [
+        0xB212, 0x8000, 0xAC00, 0xAD00, 0xB209, 0xB280, 0xB2E4, 0xEB2F, 0xAE00, 0xB2B1, 0xB27D,
+        0x8300, 0xEB17,
+    ] {
+        let cause = Cause::Instruction;
+        let path = path(cause, number);
+        let (name, budget) = costs::budget(Some(cause), number).unwrap();
+        assert_eq!(path.least, direct(name), "{name}: {path:?}");
+        assert!(
+            path.least <= budget && path.traps >= 2000,
+            "{name}: {path:?}"
+        );
+    }
+    // QEMU's clock charges a refused instruction, and no monitor call.
+    assert_eq!(path(Cause::Program, 0x40).least, direct("monitor-call") + 1);
+    // An interruption of the guest is two paths: to its handler, and back by LPSWE.
+    let back = path(Cause::Instruction, 0xB2B2).least;
+    for (cause, number, name) in [
+        (Cause::SupervisorCall, 0, "svc"),
+        (Cause::Program, 0x06, "reflected"),
+    ] {
+        let both = path(cause, number).least + back;
+        assert_eq!(both, direct(name) + direct("lpswe"), "{name}");
+    }
+    // All of it is what the inner machine's counters say of its own work.
+    let [_, instructions] = in_paths(&outer);
+    assert!(instructions < by_state(&outer)[0]);
+
+    let text = measure::views::table::text(&outer.report);
+    let line = text.lines().find(|line| line.trim().starts_with("STAP "));
+    let words: Vec<&str> = line.expect("a line").split_whitespace().collect();
+    let (shortest, budget) = (direct("trap-decode").to_string(), "165".to_owned());
+    assert_eq!(words[2], shortest, "{text}");
+    assert_eq!(words[5..], [&budget, "trap-decode", "within"], "{text}");
+    // The machine right below the guest counts no paths.
+    assert!(outer.of_guest().report.record.paths.is_empty());
 }
 
 #[test]
