@@ -471,7 +471,8 @@ pub fn meant_command(word: &str) -> String {
 #[derive(Clone, Debug, Args)]
 pub struct LevelArguments {
     /// Run the guest above a machine that is itself a guest of the machine, or above DEPTH such machines, one above the
-    /// other (1 without a number, 3 at most). Each machine measures the one above it
+    /// other (1 without a number, 3 at most). Each machine measures the one above it, and the outermost one counts its
+    /// paths, beside their budgets
     #[arg(
         long,
         value_name = "DEPTH",

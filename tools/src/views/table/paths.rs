@@ -58,7 +58,7 @@ pub fn text(report: &Report) -> Option<String> {
         let budget = costs::budget(cause, line.number);
         let verdict = match budget {
             None => "",
-            Some((_, most)) if costs::to_compare(cause, line.least, mean) > most => "OVER",
+            Some((_, most)) if costs::to_compare(cause, line.least, mean) > most => "longer",
             Some(_) => "within",
         };
         table.add_row(vec![
