@@ -197,10 +197,6 @@ pub enum Command {
         /// Pairs of runs for each ratio of host times, or rounds of starts; 0 leaves host time out
         #[arg(long, value_name = "N", default_value_t = 5)]
         pairs: usize,
-        /// Measure a machine above the machine instead: the length of its paths as the machine below it counts them, beside
-        /// their length above QEMU
-        #[arg(long, conflicts_with_all = ["linux", "instructions", "host", "start"])]
-        nested: bool,
         /// Measure Linux instead: host times of a boot, a loop, fork and exec, and system calls; the machine's
         /// instructions for them; its traps by instruction
         #[arg(long)]

@@ -201,18 +201,6 @@ pub fn guest_paths(options: &RunOptions, progress: &Progress) -> Result<Vec<Path
     parse(&console_of(options, progress)?)
 }
 
-/// The path lengths that a guest sees by its clock above the machine, and above a machine that is a guest of the machine:
-/// its clock shows the instructions that the outer machine has counted, and none of the outer machine's own.
-pub fn nested_paths(
-    options: &RunOptions,
-    progress: &Progress,
-) -> Result<(Vec<PathLength>, Vec<PathLength>)> {
-    let outside = guest_paths(options, progress)?;
-    let mut options = options.clone();
-    options.nested = 1;
-    Ok((outside, guest_paths(&options, progress)?))
-}
-
 /// Measures the paths while program events are recorded, which QEMU may need an option for.
 fn recording_paths(options: &RunOptions, progress: &Progress) -> Result<Vec<PathLength>> {
     let mut options = options.clone();
@@ -246,11 +234,10 @@ fn console_of(mut options: RunOptions, progress: &Progress) -> Result<String> {
     let directory = tempfile::tempdir()?;
     options.out = Some(directory.path().to_owned());
     let outcome = run(&options, progress)?;
-    let guest = outcome.of_guest();
-    if guest.end.exit_code() != 0 {
-        bail!("{}\n{}", guest.end.sentence(), guest.console);
+    if outcome.end.exit_code() != 0 {
+        bail!("{}\n{}", outcome.end.sentence(), outcome.console);
     }
-    Ok(guest.console.clone())
+    Ok(outcome.console)
 }
 
 /// Measures host-time ratios in this many pairs each.
@@ -359,22 +346,6 @@ pub fn paths_text(paths: &[PathLength]) -> String {
             } else {
                 Cell::new("")
             },
-        ]);
-    }
-    table.to_string()
-}
-
-/// The same paths above the machine, and as it has measured them of a machine that is its guest.
-pub fn nested_text(outside: &[PathLength], above: &[PathLength]) -> String {
-    let mut table = table(["path", "above QEMU", "above the machine", "budget"]);
-    for path in outside {
-        let same = above.iter().find(|other| other.name == path.name);
-        let number = |number: Option<u64>| right(number.map_or("-".to_owned(), |n| n.to_string()));
-        table.add_row(vec![
-            Cell::new(&path.name),
-            right(path.instructions),
-            number(same.map(|path| path.instructions)),
-            number(path.budget()),
         ]);
     }
     table.to_string()

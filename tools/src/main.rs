@@ -138,9 +138,6 @@ fn main() -> ExitCode {
             instructions: true,
             ..
         }) => measure_instructions(qemu, pairs, &progress),
-        Some(Command::Bench {
-            qemu, nested: true, ..
-        }) => measure_nested(qemu, &progress),
         Some(Command::Bench { qemu, pairs, .. }) => measure_machine(qemu, pairs, &progress),
         Some(Command::Conformance { json, qemu }) => conform(json.as_deref(), qemu, &progress),
         Some(Command::Counters { model }) => {
@@ -697,14 +694,6 @@ fn measure_machine(qemu: Option<PathBuf>, pairs: usize, progress: &Progress) -> 
         say(&format!("\n{}\n", bench::ratios_text(&ratios)))?;
         is_over |= ratios.iter().any(bench::Ratio::is_over);
     }
-    Ok(if is_over { FAILED } else { 0 })
-}
-
-fn measure_nested(qemu: Option<PathBuf>, progress: &Progress) -> Result<u8> {
-    let options = with_qemu(qemu, progress)?;
-    let (outside, above) = bench::nested_paths(&options, progress)?;
-    say(&format!("{}\n", bench::nested_text(&outside, &above)))?;
-    let is_over = outside.iter().any(bench::PathLength::is_over);
     Ok(if is_over { FAILED } else { 0 })
 }
 

@@ -22,37 +22,6 @@ fn every_path_of_the_machine_is_within_its_budget() {
 }
 
 #[test]
-fn a_machine_above_the_machine_has_paths_as_long_as_above_qemu_but_for_a_few_instructions() {
-    let options = ipl::options(bench::PATHS_GUEST);
-    let (outside, above) = bench::nested_paths(&options, &Progress::Silent).unwrap();
-    let text = bench::nested_text(&outside, &above);
-    println!("{text}");
-    assert_eq!(outside.len(), above.len(), "{text}");
-    for (outside, above) in outside.iter().zip(&above) {
-        assert_eq!(outside.name, above.name, "{text}");
-        let difference = outside.instructions.abs_diff(above.instructions);
-        let most = match outside.name.as_str() {
-            // What the machine does for two program interruptions, and for a page that it maps.
-            "shadow-fill" => 64,
-            _ => 24,
-        };
-        assert!(difference <= most, "{}: {difference}\n{text}", outside.name);
-    }
-    // Samples and supervisor calls are the same to the instruction.
-    let length = |paths: &[bench::PathLength], name: &str| {
-        let path = paths.iter().find(|path| path.name == name);
-        path.map(|path| path.instructions)
-    };
-    for name in ["svc", "sample", "sample-1m"] {
-        assert_eq!(
-            length(&outside, name),
-            length(&above, name),
-            "{name}\n{text}"
-        );
-    }
-}
-
-#[test]
 fn the_log_of_execution_and_the_clock_of_the_guest_count_the_same_trap() {
     for qemu in ipl::qemus(&Progress::Plain).unwrap() {
         let mut options = ipl::options(bench::PATHS_GUEST);
