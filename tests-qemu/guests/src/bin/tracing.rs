@@ -32,7 +32,7 @@ const VISITS: [u64; 2] = [50, 10_000];
 const MOST_OF_VISITS: u64 = 150_000;
 
 /// The most instructions of the machine for a store beside the range.
-const MOST_OF_A_STORE: u64 = 400;
+const MOST_OF_A_STORE: u64 = 410;
 
 static mut FRAMES: [Page; 2] = [const { Page([0; 4096]) }; 2];
 
