@@ -5,7 +5,7 @@
 //!
 //! The addresses of guest storage are [`Checked`]: only the storage room makes them, so the implementation trusts them.
 
-use crate::storage::checked::{Checked, Frame, PlacedFrame};
+use crate::storage::checked::{Checked, Frame, Place, PlacedFrame};
 use arch::address::{Absolute, Real, Virtual};
 use arch::channel::SCHIB_LENGTH;
 use arch::condition::ConditionCode;
@@ -90,25 +90,25 @@ pub trait Hardware {
     /// Copies bytes of guest storage that are within a page to others that are, and do not overlap them.
     fn copy(&mut self, from: Checked, to: Checked, length: u64);
     /// Loads a byte of guest storage.
-    fn load_u8(&self, at: Checked) -> u8;
+    fn load_u8(&self, at: impl Place) -> u8;
     /// Stores a byte into guest storage.
-    fn store_u8(&mut self, at: Checked, value: u8);
+    fn store_u8(&mut self, at: impl Place, value: u8);
     /// Loads a halfword of guest storage.
     fn load_u16(&self, at: Checked) -> u16;
     /// Stores a halfword into guest storage.
-    fn store_u16(&mut self, at: Checked, value: u16);
+    fn store_u16(&mut self, at: impl Place, value: u16);
     /// Loads a doubleword of guest storage.
-    fn load_u64(&self, at: Checked) -> u64;
+    fn load_u64(&self, at: impl Place) -> u64;
     /// Loads two doublewords of a page frame of guest storage, by the offsets of them that are in the frame.
     fn load_two(&self, frame: PlacedFrame, at: [u64; 2]) -> [u64; 2];
     /// Stores a doubleword into guest storage, as one access when `at` is on a doubleword boundary.
-    fn store_u64(&mut self, at: Checked, value: u64);
+    fn store_u64(&mut self, at: impl Place, value: u64);
     /// Loads two doublewords of guest storage, which lie in one page on a doubleword boundary.
-    fn load_pair(&self, at: Checked) -> [u64; 2];
+    fn load_pair(&self, at: impl Place) -> [u64; 2];
     /// Stores two doublewords into guest storage in the same way.
-    fn store_pair(&mut self, at: Checked, pair: [u64; 2]);
+    fn store_pair(&mut self, at: impl Place, pair: [u64; 2]);
     /// Stores doublewords into guest storage, each with one store, on a doubleword boundary and within a page.
-    fn store_doublewords(&mut self, at: Checked, values: impl Iterator<Item = u64>);
+    fn store_doublewords(&mut self, at: impl Place, values: impl Iterator<Item = u64>);
     /// Loads a word of guest storage.
     fn load_u32(&self, at: Checked) -> u32;
     /// Stores a word into guest storage.

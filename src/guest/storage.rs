@@ -30,7 +30,7 @@ pub mod scanner;
 pub mod shadow;
 mod text;
 
-pub use checked::{Checked, Frame, Piece, PlacedFrame, PrefixArea};
+pub use checked::{Checked, Frame, Piece, Placed, PlacedFrame, PrefixArea};
 pub use scalar::{
     fetch_u8, fetch_u16, fetch_u32, fetch_u64, put_real_u32, put_real_u64, put_u8, put_u16,
     put_u32, put_u64, real_u32, real_u64,
@@ -203,7 +203,8 @@ pub fn resolve<H: Hardware>(
         Access::Execute => false,
     };
     if keeps && claim.first.length() == length && length != 0 {
-        let page = KeptPage::new(cpu.psw.mask, at, claim.first.start());
+        let frame = placed(hardware, claim.first.start().frame());
+        let page = KeptPage::new(cpu.psw.mask, at, frame);
         cpu.kept.keep_operand(at, access == Access::Store, page);
     }
     Ok(claim)
@@ -222,16 +223,30 @@ pub fn kept(
     length: u64,
     access: Access,
 ) -> Option<Piece> {
-    let place = if access == Access::Execute {
+    let frame = kept_frame(cpu, configuration, at, length, access)?;
+    Some(Piece::new(frame.frame().at(at), length))
+}
+
+/// The page frame of an operand, under the same conditions as [`kept`].
+#[inline(always)]
+pub fn kept_frame(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    at: Virtual,
+    length: u64,
+    access: Access,
+) -> Option<PlacedFrame> {
+    let frame = if access == Access::Execute {
         // What the hardware has fetched from the page shows that instructions may be.
         cpu.kept_text(at)?
     } else {
         let store = access == Access::Store;
-        cpu.kept.operand(at, store).get().find(cpu.psw.mask, at)?
+        let page = cpu.kept.operand(at, store).get();
+        page.find_frame(cpu.psw.mask, at)?
     };
     let inside = length <= PAGE - at.byte_index();
     let stored = || !protectable(at) && !shadow::stale(cpu, configuration);
-    (inside && (access != Access::Store || stored())).then_some(Piece::new(place, length))
+    (inside && (access != Access::Store || stored())).then_some(frame)
 }
 
 /// Tests an operand in an address space, or with an access key, that the instruction names (such as MOVE WITH OPTIONAL

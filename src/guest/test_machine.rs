@@ -12,7 +12,7 @@ use crate::state::device::{Device, ROOM_LENGTH};
 use crate::state::page_frames::PageFrames;
 use crate::state::shadow::{PRIVATE_LENGTH, SharedShadow};
 use crate::state::vcpu::{CpuState, Vcpu};
-use crate::storage::checked::{Checked, Frame, PlacedFrame};
+use crate::storage::checked::{Checked, Frame, Place, PlacedFrame};
 use arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
 use arch::channel::{CHAIN_COMMAND, Ccw, PMCW_ENABLED, SUBCHANNELS};
 use arch::condition::ConditionCode;
@@ -291,6 +291,18 @@ impl TestMachine {
     }
 }
 
+impl TestMachine {
+    /// The guest's address of a place.
+    fn absolute_of(&self, at: impl Place) -> Absolute {
+        let prefix = self.storage.len() as u64 + MACHINE_PREFIX_OFFSET;
+        match at.place() {
+            Ok(real) if real.0 < prefix => Absolute(real.0),
+            Ok(real) => Absolute(real.0 - prefix),
+            Err(at) => at.absolute(),
+        }
+    }
+}
+
 impl Hardware for TestMachine {
     fn load(&self, at: Checked, into: &mut [u8]) {
         Self::load(self, at.absolute(), into)
@@ -314,24 +326,24 @@ impl Hardware for TestMachine {
         self.storage.copy_within(from..from + length, to.0 as usize);
     }
 
-    fn load_u8(&self, at: Checked) -> u8 {
-        Self::load_u8(self, at.absolute())
+    fn load_u8(&self, at: impl Place) -> u8 {
+        Self::load_u8(self, self.absolute_of(at))
     }
 
-    fn store_u8(&mut self, at: Checked, value: u8) {
-        Self::store_u8(self, at.absolute(), value)
+    fn store_u8(&mut self, at: impl Place, value: u8) {
+        Self::store_u8(self, self.absolute_of(at), value)
     }
 
     fn load_u16(&self, at: Checked) -> u16 {
         Self::load_u16(self, at.absolute())
     }
 
-    fn store_u16(&mut self, at: Checked, value: u16) {
-        Self::store_u16(self, at.absolute(), value)
+    fn store_u16(&mut self, at: impl Place, value: u16) {
+        Self::store_u16(self, self.absolute_of(at), value)
     }
 
-    fn load_u64(&self, at: Checked) -> u64 {
-        Self::load_u64(self, at.absolute())
+    fn load_u64(&self, at: impl Place) -> u64 {
+        Self::load_u64(self, self.absolute_of(at))
     }
 
     fn load_two(&self, frame: PlacedFrame, at: [u64; 2]) -> [u64; 2] {
@@ -341,24 +353,24 @@ impl Hardware for TestMachine {
         })
     }
 
-    fn store_u64(&mut self, at: Checked, value: u64) {
-        Self::store_u64(self, at.absolute(), value)
+    fn store_u64(&mut self, at: impl Place, value: u64) {
+        Self::store_u64(self, self.absolute_of(at), value)
     }
 
-    fn load_pair(&self, at: Checked) -> [u64; 2] {
-        let at = at.absolute();
+    fn load_pair(&self, at: impl Place) -> [u64; 2] {
+        let at = self.absolute_of(at);
         [Self::load_u64(self, at), Self::load_u64(self, at.offset(8))]
     }
 
-    fn store_pair(&mut self, at: Checked, [left, right]: [u64; 2]) {
-        let at = at.absolute();
+    fn store_pair(&mut self, at: impl Place, [left, right]: [u64; 2]) {
+        let at = self.absolute_of(at);
         Self::store_u64(self, at, left);
         Self::store_u64(self, at.offset(8), right);
     }
 
-    fn store_doublewords(&mut self, at: Checked, values: impl Iterator<Item = u64>) {
-        for (at, value) in (at.absolute().0..).step_by(8).zip(values) {
-            self.store_u64(Absolute(at), value);
+    fn store_doublewords(&mut self, at: impl Place, values: impl Iterator<Item = u64>) {
+        for (at, value) in (self.absolute_of(at).0..).step_by(8).zip(values) {
+            Self::store_u64(self, Absolute(at), value);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::guest::hardware::ChannelBlock;
 use crate::guest::hardware::ChannelInstruction;
 use crate::guest::hardware::Hardware;
 use crate::guest::hardware::Saved;
-use crate::guest::storage::checked::{Checked, Frame, PlacedFrame};
+use crate::guest::storage::checked::{Checked, Frame, Place, PlacedFrame};
 use crate::insn;
 use crate::link::frame::Channel;
 use crate::link::state::Loaded;
@@ -215,17 +215,29 @@ impl Hardware for Native {
     }
 
     #[inline(always)]
-    fn load_u8(&self, at: Checked) -> u8 {
-        let (at, prefix) = self.sum(at);
-        // SAFETY: guest storage, checked.
-        unsafe { shared_storage::load_u8(at, prefix) }
+    fn load_u8(&self, at: impl Place) -> u8 {
+        match at.place() {
+            // SAFETY: guest storage, checked.
+            Ok(at) => unsafe { shared_storage::load_u8_at(at.0) },
+            Err(at) => {
+                let (at, prefix) = self.sum(at);
+                // SAFETY: as above.
+                unsafe { shared_storage::load_u8(at, prefix) }
+            }
+        }
     }
 
     #[inline(always)]
-    fn store_u8(&mut self, at: Checked, value: u8) {
-        let (at, prefix) = self.sum(at);
-        // SAFETY: guest storage, checked.
-        unsafe { shared_storage::store_u8(at, prefix, value) };
+    fn store_u8(&mut self, at: impl Place, value: u8) {
+        match at.place() {
+            // SAFETY: guest storage, checked.
+            Ok(at) => unsafe { shared_storage::store_u8_at(at.0, value) },
+            Err(at) => {
+                let (at, prefix) = self.sum(at);
+                // SAFETY: as above.
+                unsafe { shared_storage::store_u8(at, prefix, value) };
+            }
+        }
     }
 
     #[inline(always)]
@@ -236,17 +248,29 @@ impl Hardware for Native {
     }
 
     #[inline(always)]
-    fn store_u16(&mut self, at: Checked, value: u16) {
-        let (at, prefix) = self.sum(at);
-        // SAFETY: guest storage, checked.
-        unsafe { shared_storage::store_u16(at, prefix, value) };
+    fn store_u16(&mut self, at: impl Place, value: u16) {
+        match at.place() {
+            // SAFETY: guest storage, checked.
+            Ok(at) => unsafe { shared_storage::store_u16_at(at.0, value) },
+            Err(at) => {
+                let (at, prefix) = self.sum(at);
+                // SAFETY: as above.
+                unsafe { shared_storage::store_u16(at, prefix, value) };
+            }
+        }
     }
 
     #[inline(always)]
-    fn load_u64(&self, at: Checked) -> u64 {
-        let (at, prefix) = self.sum(at);
-        // SAFETY: guest storage, checked.
-        unsafe { shared_storage::load_u64(at, prefix) }
+    fn load_u64(&self, at: impl Place) -> u64 {
+        match at.place() {
+            // SAFETY: guest storage, checked.
+            Ok(at) => unsafe { shared_storage::load_u64_at(at.0) },
+            Err(at) => {
+                let (at, prefix) = self.sum(at);
+                // SAFETY: as above.
+                unsafe { shared_storage::load_u64(at, prefix) }
+            }
+        }
     }
 
     #[inline(always)]
@@ -257,35 +281,60 @@ impl Hardware for Native {
     }
 
     #[inline(always)]
-    fn store_u64(&mut self, at: Checked, value: u64) {
-        let (at, prefix) = self.sum(at);
-        // SAFETY: guest storage, checked.
-        unsafe { shared_storage::store_u64(at, prefix, value) };
-    }
-
-    #[inline(always)]
-    fn load_pair(&self, at: Checked) -> [u64; 2] {
-        let (at, prefix) = self.sum(at);
-        // SAFETY: guest storage, checked, all of it on the same side of the prefix area's end.
-        unsafe {
-            let left = shared_storage::load_u64(at, prefix);
-            [left, shared_storage::load_u64(at + 8, prefix)]
+    fn store_u64(&mut self, at: impl Place, value: u64) {
+        match at.place() {
+            // SAFETY: guest storage, checked.
+            Ok(at) => unsafe { shared_storage::store_u64_at(at.0, value) },
+            Err(at) => {
+                let (at, prefix) = self.sum(at);
+                // SAFETY: as above.
+                unsafe { shared_storage::store_u64(at, prefix, value) };
+            }
         }
     }
 
     #[inline(always)]
-    fn store_pair(&mut self, at: Checked, [left, right]: [u64; 2]) {
-        let (at, prefix) = self.sum(at);
-        // SAFETY: as above.
-        unsafe {
-            shared_storage::store_u64(at, prefix, left);
-            shared_storage::store_u64(at + 8, prefix, right);
+    fn load_pair(&self, at: impl Place) -> [u64; 2] {
+        match at.place() {
+            // SAFETY: guest storage, checked.
+            Ok(at) => unsafe {
+                let left = shared_storage::load_u64_at(at.0);
+                [left, shared_storage::load_u64_at(at.0 + 8)]
+            },
+            Err(at) => {
+                let (at, prefix) = self.sum(at);
+                // SAFETY: as above; all of it on the same side of the prefix area's end.
+                unsafe {
+                    let left = shared_storage::load_u64(at, prefix);
+                    [left, shared_storage::load_u64(at + 8, prefix)]
+                }
+            }
         }
     }
 
     #[inline(always)]
-    fn store_doublewords(&mut self, at: Checked, values: impl Iterator<Item = u64>) {
-        let mut place = self.place(at);
+    fn store_pair(&mut self, at: impl Place, [left, right]: [u64; 2]) {
+        match at.place() {
+            // SAFETY: guest storage, checked.
+            Ok(at) => unsafe {
+                shared_storage::store_u64_at(at.0, left);
+                shared_storage::store_u64_at(at.0 + 8, right);
+            },
+            Err(at) => {
+                let (at, prefix) = self.sum(at);
+                // SAFETY: as above.
+                unsafe {
+                    shared_storage::store_u64(at, prefix, left);
+                    shared_storage::store_u64(at + 8, prefix, right);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn store_doublewords(&mut self, at: impl Place, values: impl Iterator<Item = u64>) {
+        let real = at.place().unwrap_or_else(|at| self.real_of(at.absolute()));
+        let mut place = ptr::with_exposed_provenance_mut::<u64>(real.0 as usize);
         for value in values {
             // SAFETY: guest storage, checked. One store for each: see `program::load`.
             unsafe {

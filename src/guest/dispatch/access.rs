@@ -342,7 +342,7 @@ fn is_privileged<H: Hardware>(cpu: &mut Vcpu, hardware: &H, at: Virtual, page: C
     }
     // The next time the fast path finds it.
     if !cpu.per.is_on() && cpu.shadow.alone.is_none() {
-        cpu.keep_text(here, place);
+        cpu.keep_text(here, storage::placed(hardware, place.frame()));
     }
     cpu.text = Text::of(bytes);
     let code = Exception::PrivilegedOperation.code();

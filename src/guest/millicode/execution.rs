@@ -10,7 +10,7 @@ use crate::state::access::{Access, AccessKey, Space};
 use crate::state::configuration::Configuration;
 use crate::state::pending_work::PendingWork;
 use crate::state::vcpu::Vcpu;
-use crate::storage::{self, Claim, Piece};
+use crate::storage::{self, Claim, Placed};
 use arch::address::{Real, Virtual};
 use arch::condition::ConditionCode;
 use arch::control::{CR0_EXTRACTION_AUTHORITY, CR0_SECONDARY_SPACE};
@@ -218,8 +218,8 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
     /// Fetches a byte at a logical address.
     #[inline(always)]
     pub fn fetch_u8(&self, at: Virtual) -> Result<u8, P::Refusal> {
-        if let Some(piece) = self.kept(at, 1, Access::Fetch) {
-            return Ok(self.hardware.load_u8(piece.start()));
+        if let Some(place) = self.kept(at, 1, Access::Fetch) {
+            return Ok(self.hardware.load_u8(place));
         }
         P::general_only(|| storage::fetch_u8(self.cpu, self.configuration, self.hardware, at))
     }
@@ -233,8 +233,8 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
     /// Fetches a doubleword at a logical address.
     #[inline(always)]
     pub fn fetch_u64(&self, at: Virtual) -> Result<u64, P::Refusal> {
-        if let Some(piece) = self.kept(at, 8, Access::Fetch) {
-            return Ok(self.hardware.load_u64(piece.start()));
+        if let Some(place) = self.kept(at, 8, Access::Fetch) {
+            return Ok(self.hardware.load_u64(place));
         }
         P::general_only(|| storage::fetch_u64(self.cpu, self.configuration, self.hardware, at))
     }
@@ -242,8 +242,8 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
     /// Fetches two doublewords at a logical address, both or neither.
     #[inline(always)]
     pub fn fetch_pair(&self, at: Virtual) -> Result<[u64; 2], P::Refusal> {
-        if let Some(piece) = self.kept(at, 16, Access::Fetch) {
-            return Ok(self.hardware.load_pair(piece.start()));
+        if let Some(place) = self.kept(at, 16, Access::Fetch) {
+            return Ok(self.hardware.load_pair(place));
         }
         P::general_only(|| {
             let mut pair = [0; 16];
@@ -262,8 +262,8 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
     /// Stores a byte at a logical address.
     #[inline(always)]
     pub fn put_u8(&mut self, at: Virtual, value: u8) -> Result<(), P::Refusal> {
-        if let Some(piece) = self.kept(at, 1, Access::Store) {
-            self.hardware.store_u8(piece.start(), value);
+        if let Some(place) = self.kept(at, 1, Access::Store) {
+            self.hardware.store_u8(place, value);
             return Ok(());
         }
         P::general_only(|| storage::put_u8(self.cpu, self.configuration, self.hardware, at, value))
@@ -272,8 +272,8 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
     /// Stores a halfword at a logical address.
     #[inline(always)]
     pub fn put_u16(&mut self, at: Virtual, value: u16) -> Result<(), P::Refusal> {
-        if let Some(piece) = self.kept(at, 2, Access::Store) {
-            self.hardware.store_u16(piece.start(), value);
+        if let Some(place) = self.kept(at, 2, Access::Store) {
+            self.hardware.store_u16(place, value);
             return Ok(());
         }
         P::general_only(|| storage::put_u16(self.cpu, self.configuration, self.hardware, at, value))
@@ -288,8 +288,8 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
     /// Stores a doubleword at a logical address.
     #[inline(always)]
     pub fn put_u64(&mut self, at: Virtual, value: u64) -> Result<(), P::Refusal> {
-        if let Some(piece) = self.kept(at, 8, Access::Store) {
-            self.hardware.store_u64(piece.start(), value);
+        if let Some(place) = self.kept(at, 8, Access::Store) {
+            self.hardware.store_u64(place, value);
             return Ok(());
         }
         P::general_only(|| storage::put_u64(self.cpu, self.configuration, self.hardware, at, value))
@@ -304,9 +304,10 @@ impl<H: Hardware, P: Path> Execution<'_, H, P> {
     /// The place of an operand in the page last fetched from or stored into. Only the fast
     /// path uses it: the general path looks there itself.
     #[inline(always)]
-    pub fn kept(&self, at: Virtual, length: u64, access: Access) -> Option<Piece> {
+    pub fn kept(&self, at: Virtual, length: u64, access: Access) -> Option<Placed> {
         if P::FAST {
-            storage::kept(self.cpu, self.configuration, at, length, access)
+            let frame = storage::kept_frame(self.cpu, self.configuration, at, length, access)?;
+            Some(frame.at(at))
         } else {
             None
         }

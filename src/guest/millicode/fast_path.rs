@@ -28,7 +28,7 @@ use insn::{self, Instruction, Operand};
 /// other case [`Vcpu::text`] has its text, if that is in a page that is kept, or no text.
 ///
 /// The instruction address in `cpu.psw` is that of the next instruction, as the hardware left it.
-#[inline(never)]
+#[inline(always)]
 pub fn perform<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -53,22 +53,29 @@ pub fn perform<H: Hardware>(
             by_real_address(cpu, configuration, hardware, doubleword)
         };
     };
-    let charged = configuration.charges.of(cpu.interruption.code());
-    let problem = cpu.psw.problem_state();
+    let problem = mask & PROBLEM != 0;
     let run = Execution::fast(cpu, configuration, hardware);
-    match common(run, &instruction) {
-        Some(Ok(Outcome::Completed | Outcome::Jumped)) => {
-            cpu.account.correct(1, charged, problem);
-            if doubleword as u32 >> 12 == BRANCH_TO_PREFIX_AREA {
-                return_to_program(cpu, configuration, hardware, doubleword);
-            }
-            true
+    if let Some(Ok(Outcome::Completed | Outcome::Jumped)) = common(run, &instruction) {
+        if !configuration.charges.refused_is_one() {
+            complete(cpu, configuration, problem);
         }
-        _ => {
-            pass_on(cpu, doubleword);
-            false
+        if matches!(instruction, Instruction::Stpt { .. })
+            && doubleword as u32 >> 12 == BRANCH_TO_PREFIX_AREA
+        {
+            return_to_program(cpu, configuration, hardware, doubleword);
         }
+        return true;
     }
+    pass_on(cpu, doubleword);
+    false
+}
+
+/// Counts an instruction that has completed where the clock does not charge one for it.
+#[cold]
+#[inline(never)]
+fn complete(cpu: &mut Vcpu, configuration: &Configuration, problem: bool) {
+    let charged = configuration.charges.of(cpu.interruption.code());
+    cpu.account.correct(1, charged, problem);
 }
 
 /// The opcode of STORE CPU TIMER.
@@ -90,8 +97,7 @@ fn return_to_program<H: Hardware>(
     text: u64,
 ) {
     let (next, target) = (cpu.psw.address, text & 0xFFF);
-    if text >> 48 != STPT
-        || !cpu.pending_work.is_empty()
+    if !cpu.pending_work.is_empty()
         || cpu.sampling.next_sample() <= cpu.account.total() + 1
         || shadow::stale(cpu, configuration)
     {

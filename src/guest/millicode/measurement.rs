@@ -138,9 +138,9 @@ pub(super) fn stcctm<H: Hardware, P: Path>(
     let activity = cpu.account.activity();
     let multiple = store_cpu_counter_multiple(&cpu.own, problem, cpu.control[0], count, m3, at)?;
     let length = u64::from(multiple.count) * 8;
-    if let Some(piece) = run.kept(at, length, Access::Store) {
+    if let Some(place) = run.kept(at, length, Access::Store) {
         let counters = multiple.doublewords(&run.cpu.own, &activity);
-        run.hardware.store_doublewords(piece.start(), counters);
+        run.hardware.store_doublewords(place, counters);
     } else if length != 0 {
         let claim = run.claim(at, length, Access::Store)?;
         let counters = multiple.doublewords(&run.cpu.own, &activity);

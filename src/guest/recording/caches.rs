@@ -112,7 +112,7 @@ fn locate<H: Hardware>(
     let manner = Manner::without_key(space, access);
     let claim = storage::locate(cpu, configuration, hardware, manner, at, length).ok()?;
     if is_text {
-        cpu.keep_stepped_text(at, claim.first.start());
+        cpu.keep_stepped_text(at, storage::placed(hardware, claim.first.start().frame()));
     }
     Some(claim)
 }

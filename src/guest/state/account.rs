@@ -110,6 +110,15 @@ impl Charges {
         }
     }
 
+    /// Whether the clock charges one for an instruction that the hardware refuses, as operation or privileged operation: then
+    /// one that is performed instead has nothing to be corrected.
+    #[must_use]
+    #[inline(always)]
+    pub const fn refused_is_one(&self) -> bool {
+        let [_, operation, privileged, ..] = self.program;
+        u16::from_be_bytes([operation, privileged]) == 0x0101
+    }
+
     /// The charge of a program interruption.
     #[must_use]
     #[inline]

@@ -1,7 +1,7 @@
 //! The translations that a CPU keeps for millicode: pages of instruction text and of operands.
 
 use crate::state::access::Access;
-use crate::storage::checked::{Checked, Frame};
+use crate::storage::checked::{Checked, Frame, PlacedFrame};
 use arch::address::{Absolute, Real, Virtual};
 use arch::control::asce;
 use arch::psw::DAT;
@@ -9,7 +9,7 @@ use core::cell::Cell;
 
 /// A page whose translation is kept: to a page frame of guest storage, or to a real address.
 #[derive(Clone, Copy, Debug)]
-pub struct KeptPage<P = Frame> {
+pub struct KeptPage<P = PlacedFrame> {
     /// What it was translated under ([`KeptPage::key`]); all ones for no page.
     pub(crate) key: u64,
     /// Where it is.
@@ -20,16 +20,15 @@ impl KeptPage {
     /// No page.
     pub const NONE: Self = Self {
         key: u64::MAX,
-        page: Frame::FIRST,
+        page: PlacedFrame::FIRST,
     };
 
-    /// The page of the logical address `at`, which is at absolute `place`, as translated under the left
-    /// half of a PSW.
+    /// The page of the logical address `at`, as translated under the left half of a PSW.
     #[must_use]
-    pub const fn new(mask: u64, at: Virtual, place: Checked) -> Self {
+    pub const fn new(mask: u64, at: Virtual, page: PlacedFrame) -> Self {
         Self {
             key: Self::key(mask, at),
-            page: place.frame(),
+            page,
         }
     }
 
@@ -37,7 +36,14 @@ impl KeptPage {
     #[must_use]
     #[inline(always)]
     pub fn find(&self, mask: u64, at: Virtual) -> Option<Checked> {
-        (self.key == Self::key(mask, at)).then(|| self.page.at(at))
+        Some(self.find_frame(mask, at)?.frame().at(at))
+    }
+
+    /// The page frame of a logical address, if it is in this page under this PSW.
+    #[must_use]
+    #[inline(always)]
+    pub fn find_frame(&self, mask: u64, at: Virtual) -> Option<PlacedFrame> {
+        (self.key == Self::key(mask, at)).then_some(self.page)
     }
 }
 
@@ -298,12 +304,12 @@ impl KeptPages {
         self.counters = Self::none().counters;
     }
 
-    /// The absolute address of the instruction text at an address, if its page is kept under this PSW.
+    /// The page frame of the instruction text at an address, if its page is kept under this PSW.
     #[inline(always)]
-    pub fn find_text(&self, mask: u64, at: Virtual) -> Option<Checked> {
+    pub fn find_text(&self, mask: u64, at: Virtual) -> Option<PlacedFrame> {
         let set = text_set(at);
-        let last = self.text[set].find(mask, at);
-        last.or_else(|| self.text[TEXT_SETS + set].find(mask, at))
+        let last = self.text[set].find_frame(mask, at);
+        last.or_else(|| self.text[TEXT_SETS + set].find_frame(mask, at))
     }
 
     /// The real address of a page that is kept.
@@ -453,7 +459,7 @@ impl KeptPages {
             .iter_mut()
             .chain(&mut self.counters)
         {
-            if page.get_mut().place().origin().absolute() == frame {
+            if page.get_mut().place().frame().origin().absolute() == frame {
                 *page.get_mut() = KeptPage::NONE;
             }
         }

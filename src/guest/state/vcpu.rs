@@ -16,7 +16,7 @@ use crate::state::shadow::Shadow;
 use crate::state::software::SoftwareCounters;
 use crate::state::text::Text;
 use crate::state::threads::Thread;
-use crate::storage::checked::Checked;
+use crate::storage::checked::{Checked, PlacedFrame};
 use arch::address::{Absolute, Real, Virtual, apply_prefix};
 use arch::condition::ConditionCode;
 use arch::control::{CR0_INITIAL, CR8_ENHANCED_MONITOR, CR8_MONITOR, CR14_INITIAL};
@@ -289,10 +289,10 @@ impl Vcpu {
         self.general = [0; 16];
     }
 
-    /// The absolute address of the instruction text at an address, if its page is kept.
+    /// The page frame of the instruction text at an address, if its page is kept.
     #[must_use]
     #[inline(always)]
-    pub fn kept_text(&self, at: Virtual) -> Option<Checked> {
+    pub fn kept_text(&self, at: Virtual) -> Option<PlacedFrame> {
         self.kept.find_text(self.psw.mask, at)
     }
 
@@ -304,14 +304,14 @@ impl Vcpu {
     }
 
     /// Keeps a page of instruction text while instructions are executed one at a time.
-    pub fn keep_stepped_text(&mut self, at: Virtual, place: Checked) {
-        let page = KeptPage::new(self.psw.mask, at, place);
+    pub fn keep_stepped_text(&mut self, at: Virtual, frame: PlacedFrame) {
+        let page = KeptPage::new(self.psw.mask, at, frame);
         self.kept.keep_stepped_text(at, page);
     }
 
     /// Keeps a page of instruction text.
-    pub fn keep_text(&mut self, at: Virtual, place: Checked) {
-        let page = KeptPage::new(self.psw.mask, at, place);
+    pub fn keep_text(&mut self, at: Virtual, frame: PlacedFrame) {
+        let page = KeptPage::new(self.psw.mask, at, frame);
         self.kept.keep_text(at, page);
     }
 

@@ -102,6 +102,12 @@ pub struct PlacedFrame {
 }
 
 impl PlacedFrame {
+    /// A frame for an entry that holds none: its key is that of no page, so nothing is accessed by it.
+    pub(crate) const FIRST: Self = Self {
+        frame: Frame::FIRST,
+        real: Real(0),
+    };
+
     /// A frame with its place, by the storage room, which asks the hardware.
     #[inline(always)]
     pub(super) const fn new(frame: Frame, real: Real) -> Self {
@@ -120,6 +126,44 @@ impl PlacedFrame {
     #[inline(always)]
     pub const fn real(self) -> Real {
         self.real
+    }
+
+    /// The byte in it that a logical address of this page designates.
+    #[must_use]
+    #[inline(always)]
+    pub const fn at(self, at: Virtual) -> Placed {
+        Placed(self.real.offset(at.byte_index()))
+    }
+
+    /// A frame that a test knows to be good, and that the machine has where the guest has it.
+    #[cfg(test)]
+    pub const fn in_test(at: Absolute) -> Self {
+        Self::new(Frame(at.page()), Real(at.page().0))
+    }
+}
+
+/// Where the machine has storage that was checked for the access at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Placed(Real);
+
+/// What designates checked storage: an absolute address of the guest, or where the machine has that.
+pub trait Place: Copy {
+    /// Either of them.
+    fn place(self) -> Result<Real, Checked>;
+}
+
+impl Place for Checked {
+    #[inline(always)]
+    fn place(self) -> Result<Real, Checked> {
+        Err(self)
+    }
+}
+
+impl Place for Placed {
+    #[inline(always)]
+    fn place(self) -> Result<Real, Checked> {
+        Ok(self.0)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Instruction text, by the guest's own translation.
 
-use super::resolve;
+use super::{placed, resolve};
 use crate::hardware::Hardware;
 use crate::state::access::{Access, Fault};
 use crate::state::configuration::Configuration;
@@ -41,7 +41,7 @@ pub fn kept_doubleword<H: Hardware>(cpu: &Vcpu, hardware: &H, at: Virtual) -> Op
     if !is_within_a_page(at) {
         return None;
     }
-    Some(hardware.load_u64(cpu.kept_text(at)?))
+    Some(hardware.load_u64(cpu.kept_text(at)?.at(at)))
 }
 
 /// Bytes of instruction text within a page, if the page is kept while instructions are executed one at a time.
@@ -65,7 +65,7 @@ pub fn keep_text<H: Hardware>(
     }
     let found = resolve(cpu, configuration, hardware, at, 1, Access::Execute);
     let Ok(found) = found else { return false };
-    cpu.keep_text(at, found.first.start());
+    cpu.keep_text(at, placed(hardware, found.first.start().frame()));
     kept_text(cpu, hardware, at).is_some()
 }
 

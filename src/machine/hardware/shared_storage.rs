@@ -10,7 +10,7 @@ use core::arch::asm;
 use core::ptr;
 
 macro_rules! operand {
-    ($type:ty, $load:ident, $load_instruction:literal, $store:ident, $store_instruction:literal) => {
+    ($type:ty, $load:ident, $load_at:ident, $load_instruction:literal, $store:ident, $store_at:ident, $store_instruction:literal) => {
         /// Fetches an operand.
         ///
         /// # Safety
@@ -41,13 +41,43 @@ macro_rules! operand {
                     at = in(reg_addr) at, prefix = in(reg_addr) prefix, options(nostack, preserves_flags));
             }
         }
+
+        /// Fetches an operand at an address that needs no prefix.
+        ///
+        /// # Safety
+        ///
+        /// Nothing that Rust manages lies there.
+        #[inline(always)]
+        pub unsafe fn $load_at(at: u64) -> $type {
+            let value: u64;
+            // SAFETY: as the caller says. It has no effect but its result.
+            unsafe {
+                asm!(concat!($load_instruction, " {value},0({at})"), value = lateout(reg) value,
+                    at = in(reg_addr) at, options(nostack, readonly, preserves_flags));
+            }
+            value as $type
+        }
+
+        /// Stores an operand at an address that needs no prefix.
+        ///
+        /// # Safety
+        ///
+        /// Nothing that Rust manages lies there.
+        #[inline(always)]
+        pub unsafe fn $store_at(at: u64, value: $type) {
+            // SAFETY: as the caller says.
+            unsafe {
+                asm!(concat!($store_instruction, " {value},0({at})"), value = in(reg) u64::from(value),
+                    at = in(reg_addr) at, options(nostack, preserves_flags));
+            }
+        }
     };
 }
 
-operand!(u8, load_u8, "llgc", store_u8, "stc");
-operand!(u16, load_u16, "llgh", store_u16, "sth");
-operand!(u32, load_u32, "llgf", store_u32, "st");
-operand!(u64, load_u64, "lg", store_u64, "stg");
+operand!(u8, load_u8, load_u8_at, "llgc", store_u8, store_u8_at, "stc");
+operand!(u16, load_u16, load_u16_at, "llgh", store_u16, store_u16_at, "sth");
+operand!(u32, load_u32, load_u32_at, "llgf", store_u32, store_u32_at, "st");
+operand!(u64, load_u64, load_u64_at, "lg", store_u64, store_u64_at, "stg");
 
 /// Fetches bytes. The architecture promises no order among them; what follows uses what was fetched, and the compiler
 /// cannot look at the source again.

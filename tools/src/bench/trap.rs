@@ -2,9 +2,9 @@
 //!
 //! A guest sees by its clock how long a whole trap takes, but not its parts. So the guest `trap` runs a second time
 //! with every instruction of the image in QEMU's log. The log is cut where a program interruption enters. The most
-//! frequent path is that of the guest's one instruction. By the image's symbols it is divided: [`FAST_PATH`] and the
-//! routines that it calls fetch the text, decode and perform the instruction. The rest is entry, stamps, pending test
-//! and exit.
+//! frequent path is that of the guest's one instruction. By the image's debug information it is divided: [`FAST_PATH`],
+//! which the compiler puts into its callers, and the routines that it calls fetch the text, decode and perform the
+//! instruction. The rest is entry, stamps, pending test and exit.
 //!
 //! The log is read from a pipe while QEMU writes it, and is not kept.
 
@@ -13,7 +13,10 @@ use std::{
     process, thread,
 };
 
+use addr2line::Context as Debug;
 use anyhow::{Context, Result, anyhow, bail};
+use gimli::{BigEndian, EndianSlice};
+use object::{Object, ObjectSection};
 
 use crate::{
     building::build,
@@ -114,7 +117,7 @@ pub fn measure(options: &RunOptions, progress: &Progress) -> Result<Trap> {
     let elf =
         fs::read(&file).with_context(|| format!("cannot read the image {}", file.display()))?;
     let image = ImageSymbols::new(&elf)?;
-    check(image.symbols())?;
+    let inlined = Inlined::read(&elf)?;
     let step = progress.step("logging the instructions of a trap");
     let mut options = options.clone();
     options.guest = GUEST.to_owned();
@@ -141,7 +144,8 @@ pub fn measure(options: &RunOptions, progress: &Progress) -> Result<Trap> {
         .map_err(|_| anyhow!("the reader of QEMU's log has failed"))?;
     // A reader that fails also ends QEMU's run, so its reason is the one to report.
     let paths = paths?;
-    let trap = code.trap(&paths, times(&outcome?.console)?)?;
+    let performs = |address| inlined.is_in_fast_path(address);
+    let trap = code.trap(&paths, times(&outcome?.console)?, performs)?;
     step.done("logged the instructions of a trap");
     Ok(trap)
 }
@@ -175,22 +179,39 @@ fn times(console: &str) -> Result<u64> {
         })
 }
 
-/// Checks that the image has the routines that divide the log.
-fn check(symbols: &SymbolTable) -> Result<()> {
-    let has = |what: &dyn Fn(&Symbol) -> bool| symbols.symbols().iter().any(what);
-    if !has(&|symbol| symbol.name == ENTRY) {
-        bail!(
-            "the image has no symbol {ENTRY}, where program interruptions enter; name its successor in {}",
-            file!()
-        );
+/// What the image's debug information says of inlined routines.
+struct Inlined<'d>(Debug<EndianSlice<'d, BigEndian>>);
+
+impl<'d> Inlined<'d> {
+    fn read(elf: &'d [u8]) -> Result<Self> {
+        let elf = object::File::parse(elf).context("the image is not an ELF file; build it again")?;
+        let load = |id: gimli::SectionId| -> Result<_, gimli::Error> {
+            let section = elf.section_by_name(id.name());
+            let data = section.and_then(|section| section.data().ok());
+            Ok(EndianSlice::new(data.unwrap_or_default(), BigEndian))
+        };
+        let debug = gimli::Dwarf::load(load).and_then(Debug::from_dwarf);
+        Ok(Self(debug.context(
+            "the image's debug information is damaged; build it again",
+        )?))
     }
-    if !has(&|symbol| is_fast_path(&symbol.name)) {
-        bail!(
-            "the image has no routine {FAST_PATH}, and the path `trap` is what lies outside of it; keep that routine out of line with #[inline(never)], or name its successor in {}",
-            file!()
-        );
+
+    /// Whether the instruction at an address of the ELF is part of [`FAST_PATH`].
+    fn is_in_fast_path(&self, address: u64) -> bool {
+        let Ok(mut frames) = self.0.find_frames(address).skip_all_loads() else {
+            return false;
+        };
+        while let Ok(Some(frame)) = frames.next() {
+            let name = frame.function.and_then(|function| {
+                let name = function.raw_name().ok()?;
+                Some(rustc_demangle::demangle(&name).to_string())
+            });
+            if name.is_some_and(|name| is_fast_path(&name)) {
+                return true;
+            }
+        }
+        false
     }
-    Ok(())
 }
 
 /// The image's code at the place where it runs.
@@ -212,7 +233,10 @@ impl<'a> Code<'a> {
             all.last(),
             all.iter().find(|symbol| symbol.name == ENTRY),
         ) else {
-            bail!("the image has no symbols; build it again");
+            bail!(
+                "the image has no symbol {ENTRY}, where program interruptions enter; name its successor in {}",
+                file!()
+            );
         };
         let entries = all.iter().filter(|symbol| symbol.name.starts_with(ENTRIES));
         Ok(Self {
@@ -225,7 +249,7 @@ impl<'a> Code<'a> {
     }
 
     /// The path that most traps take.
-    fn trap(&self, paths: &Paths, times: u64) -> Result<Trap> {
+    fn trap(&self, paths: &Paths, times: u64, performs: impl Fn(u64) -> bool) -> Result<Trap> {
         let Some((path, count)) = paths.iter().max_by_key(|(_, count)| **count) else {
             bail!(
                 "QEMU's log shows no program interruption at {:X}, where the image's {ENTRY} stands; is that QEMU one of 7.2 to 10.0? Name another with --qemu PATH",
@@ -238,23 +262,24 @@ impl<'a> Code<'a> {
             );
         }
         let mut trap = Trap { parts: Vec::new() };
-        let mut last = ENTRY;
-        // While the fast path runs: the routine to which it returns.
-        let mut caller = None;
+        // The routines that have been entered and have not returned; whether each was called by the fast path.
+        let mut entered: Vec<(&str, bool)> = Vec::new();
+        let mut performed = false;
         for address in path {
-            let symbol = self.symbols.find(address.wrapping_sub(self.moved));
+            let address = address.wrapping_sub(self.moved);
+            let symbol = self.symbols.find(address);
             let name = symbol.map_or(NO_ROUTINE, |symbol| &symbol.name);
-            if caller == Some(name) {
-                caller = None;
-            } else if caller.is_none() && is_fast_path(name) {
-                caller = Some(last);
+            match entered.iter().position(|(known, _)| *known == name) {
+                Some(place) => entered.truncate(place + 1),
+                None => entered.push((name, performed)),
             }
-            trap.add(name, caller.is_some());
-            last = name;
+            let called = entered.last().is_some_and(|(_, called)| *called);
+            performed = called || performs(address);
+            trap.add(name, performed);
         }
-        if let Some(caller) = caller {
+        if performed {
             bail!(
-                "{FAST_PATH} does not return to {caller} in the usual trap of the guest {GUEST}, so the path `trap` cannot be told from the rest; let it return before the exit:\n{trap}"
+                "{FAST_PATH} does not return in the usual trap of the guest {GUEST}, so the path `trap` cannot be told from the rest; let it return before the exit:\n{trap}"
             );
         }
         if trap.outside() == trap.whole() {

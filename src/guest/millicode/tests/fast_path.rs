@@ -9,7 +9,7 @@ use crate::state::schedule::NEVER;
 use crate::state::shadow::Request;
 use crate::state::text::Text;
 use crate::state::vcpu::Vcpu;
-use crate::storage::Checked;
+use crate::storage::PlacedFrame;
 use crate::{dispatch, storage};
 use arch::address::{Absolute, PAGE, Real, Virtual};
 use arch::control::asce::REAL_SPACE;
@@ -91,7 +91,7 @@ impl Case {
             hardware,
         } = &mut bench;
         if self.warm[0] {
-            cpu.keep_text(Virtual(TEXT), Checked::in_test(Absolute(TEXT)));
+            cpu.keep_text(Virtual(TEXT), PlacedFrame::in_test(Absolute(TEXT)));
         }
         if self.warm[1] {
             storage::fetch_u64(cpu, configuration, hardware, Virtual(OPERAND)).unwrap();
@@ -225,7 +225,7 @@ fn an_odd_instruction_address_never_takes_the_fast_path() {
     bench.cpu.general[5] = OPERAND;
     bench
         .cpu
-        .keep_text(Virtual(TEXT), Checked::in_test(Absolute(TEXT)));
+        .keep_text(Virtual(TEXT), PlacedFrame::in_test(Absolute(TEXT)));
     bench.cpu.psw.mask = ADDRESSING_64;
     bench.cpu.psw.address = TEXT + 5;
     bench.cpu.interruption.cause = 4 << 16 | 2;
@@ -256,7 +256,7 @@ fn a_store_by_the_real_address_that_was_just_loaded_is_performed_in_the_same_tra
         bench.cpu.interruption.cause = 4 << 16 | 2;
         bench
             .cpu
-            .keep_text(Virtual(TEXT), Checked::in_test(Absolute(TEXT)));
+            .keep_text(Virtual(TEXT), PlacedFrame::in_test(Absolute(TEXT)));
         bench
     };
     let (mut one, mut other) = (refused(), refused());
@@ -294,7 +294,7 @@ fn a_store_before_which_a_sample_is_due_traps_by_itself() {
         bench.cpu.psw.address = TEXT + 4;
         bench.cpu.interruption.cause = 4 << 16 | 2;
         let cpu = &mut bench.cpu;
-        cpu.keep_text(Virtual(TEXT), Checked::in_test(Absolute(TEXT)));
+        cpu.keep_text(Virtual(TEXT), PlacedFrame::in_test(Absolute(TEXT)));
         cpu.sampling.machine = due;
         assert!(fast_path::perform(
             cpu,
@@ -322,7 +322,7 @@ fn returning(due: u64) -> Bench {
     cpu.psw.mask = ADDRESSING_64;
     cpu.pending_work = PendingWork::NOTHING;
     for page in [TEXT, 0] {
-        cpu.keep_text(Virtual(page), Checked::in_test(Absolute(page)));
+        cpu.keep_text(Virtual(page), PlacedFrame::in_test(Absolute(page)));
     }
     storage::put_u64(cpu, configuration, hardware, Virtual(OPERAND), 0).unwrap();
     storage::fetch_u64(cpu, configuration, hardware, Virtual(0x410)).unwrap();
@@ -359,7 +359,7 @@ fn a_return_to_a_program_ends_where_the_page_of_the_lpswe_has_been_purged() {
         configuration,
         hardware,
     } = &mut bench;
-    cpu.keep_text(Virtual(TEXT), Checked::in_test(Absolute(TEXT)));
+    cpu.keep_text(Virtual(TEXT), PlacedFrame::in_test(Absolute(TEXT)));
     cpu.psw.address = TEXT + 4;
     fast_path::perform(cpu, configuration, hardware);
     assert!(!cpu.psw.problem_state());
@@ -416,7 +416,7 @@ fn the_purge_of_an_entry_leaves_only_pages_with_another_number() {
     cpu.psw.mask = ADDRESSING_64 | DAT | ADDRESS_SPACE;
     let pages = [0x12_3000, 0x45_2000, 0x45_3000];
     for page in pages {
-        cpu.keep_text(Virtual(page), Checked::in_test(Absolute(page)));
+        cpu.keep_text(Virtual(page), PlacedFrame::in_test(Absolute(page)));
     }
     let kept = |cpu: &Vcpu| pages.map(|page| cpu.kept_text(Virtual(page)).is_some());
     // Entries of any page table: the number of the page in its segment counts.
@@ -445,7 +445,7 @@ fn two_pages_of_text_with_one_number_are_kept_and_an_entry_purges_both() {
     ]) {
         // The second time, no other page makes room.
         for _ in 0..2 {
-            cpu.keep_text(Virtual(page), Checked::in_test(Absolute(page)));
+            cpu.keep_text(Virtual(page), PlacedFrame::in_test(Absolute(page)));
             assert_eq!(kept(cpu), left);
         }
     }
@@ -490,7 +490,7 @@ fn only_kept_pages_of_the_home_space_survive_a_change_of_the_program() {
             cpu.psw.mask = mode;
             cpu.keep_text(
                 Virtual(TEXT + page * PAGE),
-                Checked::in_test(Absolute(TEXT)),
+                PlacedFrame::in_test(Absolute(TEXT)),
             );
         }
     };
@@ -537,7 +537,7 @@ fn a_page_whose_real_address_was_loaded_is_kept_until_the_guest_purges() {
         bench.cpu.interruption.cause = 4 << 16 | 2;
         bench
             .cpu
-            .keep_text(Virtual(TEXT), Checked::in_test(Absolute(TEXT)));
+            .keep_text(Virtual(TEXT), PlacedFrame::in_test(Absolute(TEXT)));
         let Bench {
             cpu,
             configuration,

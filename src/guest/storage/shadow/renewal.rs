@@ -111,5 +111,5 @@ fn has_moved<H: Hardware>(
         at,
         access,
     );
-    !found.is_ok_and(|found| cpu.absolute(found.real) == kept.place().origin().absolute())
+    !found.is_ok_and(|found| cpu.absolute(found.real) == kept.place().frame().origin().absolute())
 }
