@@ -110,9 +110,9 @@ pub trait Hardware {
     /// Stores doublewords into guest storage, each with one store, on a doubleword boundary and within a page.
     fn store_doublewords(&mut self, at: impl Place, values: impl Iterator<Item = u64>);
     /// Loads a word of guest storage.
-    fn load_u32(&self, at: Checked) -> u32;
+    fn load_u32(&self, at: impl Place) -> u32;
     /// Stores a word into guest storage.
-    fn store_u32(&mut self, at: Checked, value: u32);
+    fn store_u32(&mut self, at: impl Place, value: u32);
     /// Compares and swaps a word, doubleword or quadword on its boundary; on failure returns what was found.
     fn compare_and_swap_u32(&mut self, at: Checked, expected: u32, new: u32) -> Result<(), u32>;
     /// As above, 64 bits.
@@ -167,6 +167,8 @@ pub trait Hardware {
     /// The real address by which DAT reaches an absolute page. Real 0-1FFF is the machine's own prefix area, so
     /// absolute 0-1FFF is at the machine's prefix.
     fn real_of(&self, at: Absolute) -> Real;
+    /// The address of guest storage that the machine has there: the inverse.
+    fn absolute_of(&self, at: Real) -> Absolute;
     /// The page, from which instructions were fetched, is about to be stored into.
     fn end_of_text(&mut self, page: Frame);
     /// INVALIDATE PAGE TABLE ENTRY: sets the invalid bit of the entry of `page` in the page table

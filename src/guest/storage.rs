@@ -188,7 +188,7 @@ pub fn resolve<H: Hardware>(
             return locate(cpu, configuration, hardware, manner, at, length);
         }
     }
-    if let Some(piece) = kept(cpu, configuration, at, length, access) {
+    if let Some(piece) = kept(cpu, configuration, hardware, at, length, access) {
         return Ok(Claim::within_a_page(piece));
     }
     let manner = Manner::without_key(space, access);
@@ -204,7 +204,7 @@ pub fn resolve<H: Hardware>(
     };
     if keeps && claim.first.length() == length && length != 0 {
         let frame = placed(hardware, claim.first.start().frame());
-        let page = KeptPage::new(cpu.psw.mask, at, frame);
+        let page = KeptPage::placed(cpu.psw.mask, at, frame);
         cpu.kept.keep_operand(at, access == Access::Store, page);
     }
     Ok(claim)
@@ -216,15 +216,16 @@ pub fn resolve<H: Hardware>(
 /// A page that was stored into stays data until the state of some page changes, so the scanner need not be told
 /// again.
 #[inline(always)]
-pub fn kept(
+pub fn kept<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
+    hardware: &H,
     at: Virtual,
     length: u64,
     access: Access,
 ) -> Option<Piece> {
     let frame = kept_frame(cpu, configuration, at, length, access)?;
-    Some(Piece::new(frame.frame().at(at), length))
+    Some(Piece::new(frame_of(hardware, frame).at(at), length))
 }
 
 /// The page frame of an operand, under the same conditions as [`kept`].
@@ -301,7 +302,13 @@ pub fn locate<H: Hardware>(
 /// A page frame with its place in the machine.
 #[inline(always)]
 pub fn placed<H: Hardware>(hardware: &H, frame: Frame) -> PlacedFrame {
-    PlacedFrame::new(frame, hardware.real_of(frame.origin().absolute()))
+    PlacedFrame::new(hardware.real_of(frame.origin().absolute()))
+}
+
+/// The page frame at a place in the machine.
+#[inline(always)]
+pub fn frame_of<H: Hardware>(hardware: &H, placed: PlacedFrame) -> Frame {
+    Frame::new(hardware.absolute_of(placed.real()))
 }
 
 /// The claim of bytes within one page that are accessed in this manner. The addressing mode is not applied.

@@ -293,13 +293,9 @@ impl TestMachine {
 
 impl TestMachine {
     /// The guest's address of a place.
-    fn absolute_of(&self, at: impl Place) -> Absolute {
-        let prefix = self.storage.len() as u64 + MACHINE_PREFIX_OFFSET;
-        match at.place() {
-            Ok(real) if real.0 < prefix => Absolute(real.0),
-            Ok(real) => Absolute(real.0 - prefix),
-            Err(at) => at.absolute(),
-        }
+    fn absolute(&self, at: impl Place) -> Absolute {
+        at.place()
+            .map_or_else(|at| at.absolute(), |real| self.absolute_of(real))
     }
 }
 
@@ -327,11 +323,11 @@ impl Hardware for TestMachine {
     }
 
     fn load_u8(&self, at: impl Place) -> u8 {
-        Self::load_u8(self, self.absolute_of(at))
+        Self::load_u8(self, self.absolute(at))
     }
 
     fn store_u8(&mut self, at: impl Place, value: u8) {
-        Self::store_u8(self, self.absolute_of(at), value)
+        Self::store_u8(self, self.absolute(at), value)
     }
 
     fn load_u16(&self, at: Checked) -> u16 {
@@ -339,47 +335,47 @@ impl Hardware for TestMachine {
     }
 
     fn store_u16(&mut self, at: impl Place, value: u16) {
-        Self::store_u16(self, self.absolute_of(at), value)
+        Self::store_u16(self, self.absolute(at), value)
     }
 
     fn load_u64(&self, at: impl Place) -> u64 {
-        Self::load_u64(self, self.absolute_of(at))
+        Self::load_u64(self, self.absolute(at))
     }
 
     fn load_two(&self, frame: PlacedFrame, at: [u64; 2]) -> [u64; 2] {
         at.map(|at| {
             assert!(at < PAGE && at.is_multiple_of(8), "an offset in the frame");
-            Self::load_u64(self, frame.frame().at(Virtual(at)).absolute())
+            Self::load_u64(self, self.absolute(frame.at(Virtual(at))))
         })
     }
 
     fn store_u64(&mut self, at: impl Place, value: u64) {
-        Self::store_u64(self, self.absolute_of(at), value)
+        Self::store_u64(self, self.absolute(at), value)
     }
 
     fn load_pair(&self, at: impl Place) -> [u64; 2] {
-        let at = self.absolute_of(at);
+        let at = self.absolute(at);
         [Self::load_u64(self, at), Self::load_u64(self, at.offset(8))]
     }
 
     fn store_pair(&mut self, at: impl Place, [left, right]: [u64; 2]) {
-        let at = self.absolute_of(at);
+        let at = self.absolute(at);
         Self::store_u64(self, at, left);
         Self::store_u64(self, at.offset(8), right);
     }
 
     fn store_doublewords(&mut self, at: impl Place, values: impl Iterator<Item = u64>) {
-        for (at, value) in (self.absolute_of(at).0..).step_by(8).zip(values) {
+        for (at, value) in (self.absolute(at).0..).step_by(8).zip(values) {
             Self::store_u64(self, Absolute(at), value);
         }
     }
 
-    fn load_u32(&self, at: Checked) -> u32 {
-        Self::load_u32(self, at.absolute())
+    fn load_u32(&self, at: impl Place) -> u32 {
+        Self::load_u32(self, self.absolute(at))
     }
 
-    fn store_u32(&mut self, at: Checked, value: u32) {
-        Self::store_u32(self, at.absolute(), value)
+    fn store_u32(&mut self, at: impl Place, value: u32) {
+        Self::store_u32(self, self.absolute(at), value)
     }
 
     fn compare_and_swap_u32(&mut self, at: Checked, expected: u32, new: u32) -> Result<(), u32> {
@@ -484,6 +480,11 @@ impl Hardware for TestMachine {
         let index = self.in_hsa(to);
         let page = &self.storage[from.0 as usize..][..PAGE as usize];
         self.hsa[index..][..PAGE as usize].copy_from_slice(page);
+    }
+
+    fn absolute_of(&self, at: Real) -> Absolute {
+        let prefix = self.storage.len() as u64 + MACHINE_PREFIX_OFFSET;
+        Absolute(at.0.checked_sub(prefix).unwrap_or(at.0))
     }
 
     fn real_of(&self, at: Absolute) -> Real {

@@ -345,17 +345,29 @@ impl Hardware for Native {
     }
 
     #[inline(always)]
-    fn load_u32(&self, at: Checked) -> u32 {
-        let (at, prefix) = self.sum(at);
-        // SAFETY: guest storage, checked.
-        unsafe { shared_storage::load_u32(at, prefix) }
+    fn load_u32(&self, at: impl Place) -> u32 {
+        match at.place() {
+            // SAFETY: guest storage, checked.
+            Ok(at) => unsafe { shared_storage::load_u32_at(at.0) },
+            Err(at) => {
+                let (at, prefix) = self.sum(at);
+                // SAFETY: as above.
+                unsafe { shared_storage::load_u32(at, prefix) }
+            }
+        }
     }
 
     #[inline(always)]
-    fn store_u32(&mut self, at: Checked, value: u32) {
-        let (at, prefix) = self.sum(at);
-        // SAFETY: guest storage, checked.
-        unsafe { shared_storage::store_u32(at, prefix, value) };
+    fn store_u32(&mut self, at: impl Place, value: u32) {
+        match at.place() {
+            // SAFETY: guest storage, checked.
+            Ok(at) => unsafe { shared_storage::store_u32_at(at.0, value) },
+            Err(at) => {
+                let (at, prefix) = self.sum(at);
+                // SAFETY: as above.
+                unsafe { shared_storage::store_u32(at, prefix, value) };
+            }
+        }
     }
 
     fn compare_and_swap_u32(&mut self, at: Checked, expected: u32, new: u32) -> Result<(), u32> {
@@ -528,6 +540,12 @@ impl Hardware for Native {
             // SAFETY: a page of guest storage and a page of the pool of code copies.
             unsafe { ptr::write_volatile(to.add(n), from.add(n).read_volatile()) };
         }
+    }
+
+    #[inline(always)]
+    fn absolute_of(&self, at: Real) -> Absolute {
+        let offset = at.0.wrapping_sub(self.prefix.address());
+        Absolute(if offset < PREFIX_AREA { offset } else { at.0 })
     }
 
     #[inline(always)]

@@ -4,7 +4,7 @@ use super::{interrupt, io, machine_check, prefix_area, refuse, refused};
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
 use crate::state::mailbox::Mailbox;
-use crate::state::vcpu::{CpuState, Pending, Vcpu};
+use crate::state::vcpu::{CpuState, Vcpu};
 use arch::control::{
     CR0_CLOCK_COMPARATOR, CR0_CPU_TIMER, CR0_EMERGENCY_SIGNAL, CR0_EXTERNAL_CALL,
     CR0_INTERRUPT_KEY, CR0_MEASUREMENT_ALERT, CR0_SERVICE_SIGNAL, CR14_CHANNEL_REPORT,
@@ -64,19 +64,13 @@ pub fn refresh<H: Hardware>(cpu: &mut Vcpu, hardware: &H) {
 #[inline]
 pub fn any_pending(cpu: &Vcpu, configuration: &Configuration) -> bool {
     let mailbox = mailbox(cpu, configuration);
-    let Pending {
-        clock_comparator,
-        cpu_timer,
-        interrupt_key,
-    } = cpu.pending;
     // Nearly always nothing is, so all of it is looked at before anything is decided.
     let signals = mailbox.emergency.load(Ordering::Acquire)
         | mailbox.external_call.load(Ordering::Acquire)
-        | u32::from(configuration.service_signal.load(Ordering::Acquire) != 0);
-    signals != 0
-        || clock_comparator | cpu_timer | interrupt_key
-        || configuration.channels.held.any()
-        || cpu.own.alerts().any()
+        | configuration.service_signal.load(Ordering::Acquire)
+        | cpu.own.alerts().parameter()
+        | cpu.pending.word();
+    u64::from(signals) | configuration.channels.held.count() != 0
 }
 
 /// Whether an external interruption is pending and enabled, as far as the firmware knows without asking the hardware

@@ -382,7 +382,7 @@ impl<H: Hardware> Stack<'_, H> {
     fn doubleword(&self, at: u64) -> Option<u64> {
         let at = Virtual(at);
         let origin = self.translate(at).filter(|_| at.0.is_multiple_of(8))?;
-        Some(self.hardware.load_u64(origin.frame().at(at)))
+        Some(self.hardware.load_u64(origin.at(at)))
     }
 
     /// The fields of a frame that need not be in the same page as the one before, if there is one.
@@ -422,7 +422,7 @@ impl<H: Hardware> Stack<'_, H> {
                 self.origin = self.translate(at).ok_or(End::Storage)?;
                 self.page = page;
             }
-            Ok(self.hardware.load_u64(self.origin.frame().at(at)))
+            Ok(self.hardware.load_u64(self.origin.at(at)))
         };
         // The lower one first: the page of the higher one is that of the next frame, too.
         if layout.chain < layout.link {

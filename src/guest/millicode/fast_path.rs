@@ -53,27 +53,52 @@ pub fn perform<H: Hardware>(
             by_real_address(cpu, configuration, hardware, doubleword)
         };
     };
+    if let Instruction::Stpt { second } = instruction {
+        return store_cpu_timer(cpu, configuration, hardware, second, doubleword);
+    }
     let problem = mask & PROBLEM != 0;
     let run = Execution::fast(cpu, configuration, hardware);
     if let Some(Ok(Outcome::Completed | Outcome::Jumped)) = common(run, &instruction) {
-        if !configuration.charges.refused_is_one() {
-            complete(cpu, configuration, problem);
-        }
-        if matches!(instruction, Instruction::Stpt { .. })
-            && doubleword as u32 >> 12 == BRANCH_TO_PREFIX_AREA
-        {
-            return_to_program(cpu, configuration, hardware, doubleword);
-        }
+        complete(cpu, configuration, problem);
         return true;
     }
     pass_on(cpu, doubleword);
     false
 }
 
-/// Counts an instruction that has completed where the clock does not charge one for it.
+/// STORE CPU TIMER, with what follows if a control program returns to a program by it.
+#[inline(always)]
+fn store_cpu_timer<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    second: Operand,
+    text: u64,
+) -> bool {
+    let run = &mut Execution::fast(cpu, configuration, hardware);
+    if clock::stpt(run, second).is_err() {
+        pass_on(cpu, text);
+        return false;
+    }
+    complete(cpu, configuration, false);
+    if text as u32 >> 12 == BRANCH_TO_PREFIX_AREA {
+        return_to_program(cpu, configuration, hardware, text);
+    }
+    true
+}
+
+/// Counts an instruction that has completed. Where the clock charges one for the refusal, it has done so.
+#[inline(always)]
+fn complete(cpu: &mut Vcpu, configuration: &Configuration, problem: bool) {
+    if !configuration.charges.refused_is_one() {
+        correct(cpu, configuration, problem);
+    }
+}
+
+/// Counts an instruction that has completed where the clock does not charge one for its refusal.
 #[cold]
 #[inline(never)]
-fn complete(cpu: &mut Vcpu, configuration: &Configuration, problem: bool) {
+fn correct(cpu: &mut Vcpu, configuration: &Configuration, problem: bool) {
     let charged = configuration.charges.of(cpu.interruption.code());
     cpu.account.correct(1, charged, problem);
 }

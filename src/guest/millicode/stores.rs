@@ -58,10 +58,10 @@ fn number<H: Hardware>(
 ) -> Performed {
     // While the instruction is watched, its operand is noted.
     if !run.cpu.per.watching
-        && let Some(piece) =
-            storage::kept(run.cpu, run.configuration, at, width.into(), Access::Store)
+        && let Some(frame) =
+            storage::kept_frame(run.cpu, run.configuration, at, width.into(), Access::Store)
     {
-        let place = piece.start();
+        let place = frame.at(at);
         match width {
             1 => run.hardware.store_u8(place, value as u8),
             2 => run.hardware.store_u16(place, value as u16),

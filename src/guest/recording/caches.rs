@@ -103,7 +103,7 @@ fn locate<H: Hardware>(
     let kept = match reference.space {
         Some(_) => None,
         None if is_text => storage::stepped_text(cpu, at, length),
-        None => storage::kept(cpu, configuration, at, length, access),
+        None => storage::kept(cpu, configuration, hardware, at, length, access),
     };
     if let Some(piece) = kept {
         return Some(Claim::within_a_page(piece));
@@ -112,7 +112,7 @@ fn locate<H: Hardware>(
     let manner = Manner::without_key(space, access);
     let claim = storage::locate(cpu, configuration, hardware, manner, at, length).ok()?;
     if is_text {
-        cpu.keep_stepped_text(at, storage::placed(hardware, claim.first.start().frame()));
+        cpu.keep_stepped_text(at, claim.first.start());
     }
     Some(claim)
 }

@@ -168,7 +168,7 @@ fn halfword<H: Hardware>(
     scanner::store_into(configuration, hardware, place.absolute());
     // Parts of the first two pages may be protected.
     if at.page().0 > PAGE {
-        let page = KeptPage::new(under(cpu), at, storage::placed(hardware, place.frame()));
+        let page = KeptPage::new(under(cpu), at, place);
         cpu.kept.counter(at).set(page);
     }
     Some(place)

@@ -25,6 +25,13 @@ impl Held {
         self.count.load(Ordering::Acquire) != 0
     }
 
+    /// How many things are held.
+    #[must_use]
+    #[inline]
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::Acquire)
+    }
+
     /// Whether a machine check is held: another one may not be taken then.
     #[must_use]
     pub fn has_machine_check(&self) -> bool {

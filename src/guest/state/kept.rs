@@ -7,9 +7,9 @@ use arch::control::asce;
 use arch::psw::DAT;
 use core::cell::Cell;
 
-/// A page whose translation is kept: to a page frame of guest storage, or to a real address.
+/// A page whose translation is kept: to a page frame of guest storage, to its place in the machine, or to a real address.
 #[derive(Clone, Copy, Debug)]
-pub struct KeptPage<P = PlacedFrame> {
+pub struct KeptPage<P = Frame> {
     /// What it was translated under ([`KeptPage::key`]); all ones for no page.
     pub(crate) key: u64,
     /// Where it is.
@@ -20,15 +20,16 @@ impl KeptPage {
     /// No page.
     pub const NONE: Self = Self {
         key: u64::MAX,
-        page: PlacedFrame::FIRST,
+        page: Frame::FIRST,
     };
 
-    /// The page of the logical address `at`, as translated under the left half of a PSW.
+    /// The page of the logical address `at`, which is at absolute `place`, as translated under the left
+    /// half of a PSW.
     #[must_use]
-    pub const fn new(mask: u64, at: Virtual, page: PlacedFrame) -> Self {
+    pub const fn new(mask: u64, at: Virtual, place: Checked) -> Self {
         Self {
             key: Self::key(mask, at),
-            page,
+            page: place.frame(),
         }
     }
 
@@ -36,7 +37,24 @@ impl KeptPage {
     #[must_use]
     #[inline(always)]
     pub fn find(&self, mask: u64, at: Virtual) -> Option<Checked> {
-        Some(self.find_frame(mask, at)?.frame().at(at))
+        (self.key == Self::key(mask, at)).then(|| self.page.at(at))
+    }
+}
+
+impl KeptPage<PlacedFrame> {
+    /// No page.
+    pub const NOT_PLACED: Self = Self {
+        key: u64::MAX,
+        page: PlacedFrame::NONE,
+    };
+
+    /// The page of the logical address `at`, which is in this frame, as translated under the left half of a PSW.
+    #[must_use]
+    pub const fn placed(mask: u64, at: Virtual, page: PlacedFrame) -> Self {
+        Self {
+            key: Self::key(mask, at),
+            page,
+        }
     }
 
     /// The page frame of a logical address, if it is in this page under this PSW.
@@ -172,7 +190,7 @@ const TEXT_SETS: usize = 256;
 pub(crate) const TEXT_PAGES: usize = 2 * TEXT_SETS;
 
 /// No pages of instruction text, to be copied: that takes an instruction for every 256 bytes.
-static NO_TEXT: [KeptPage; TEXT_PAGES] = [KeptPage::NONE; TEXT_PAGES];
+static NO_TEXT: [KeptPage<PlacedFrame>; TEXT_PAGES] = [KeptPage::NOT_PLACED; TEXT_PAGES];
 
 /// The same while instructions are executed one at a time; a power of two.
 pub(crate) const STEPPED_PAGES: usize = 4;
@@ -210,11 +228,11 @@ pub struct KeptPages {
     /// [`Self::stepped`], [`Self::operands`] and [`Self::real`].
     pub(crate) of_programs: Cell<u64>,
     /// Pages of instruction text: of each set the one that was translated last, then, of each, the one before.
-    text: [KeptPage; TEXT_PAGES],
+    text: [KeptPage<PlacedFrame>; TEXT_PAGES],
     /// The same while instructions are executed one at a time; the text is empty then.
     pub stepped: [KeptPage; STEPPED_PAGES],
     /// Pages of operands that were fetched, and of those that were stored into, by the rightmost bits of the page number.
-    operands: [[Cell<KeptPage>; OPERAND_PAGES]; 2],
+    operands: [[Cell<KeptPage<PlacedFrame>>; OPERAND_PAGES]; 2],
     /// The place in which each kind was last kept.
     last: [Cell<u8>; 2],
     /// Pages of the enhanced-monitor counter array, even and odd ones.
@@ -231,7 +249,7 @@ pub struct KeptPages {
 pub(crate) struct Remembered {
     of_programs: u64,
     stepped: [KeptPage; STEPPED_PAGES],
-    operands: [[Cell<KeptPage>; OPERAND_PAGES]; 2],
+    operands: [[Cell<KeptPage<PlacedFrame>>; OPERAND_PAGES]; 2],
     last: [Cell<u8>; 2],
     moved: [MovedPages; 3],
 }
@@ -263,9 +281,9 @@ impl KeptPages {
             under: [0; 3],
             programs: [0; 2],
             of_programs: Cell::new(0),
-            text: [KeptPage::NONE; TEXT_PAGES],
+            text: [KeptPage::NOT_PLACED; TEXT_PAGES],
             stepped: [KeptPage::NONE; STEPPED_PAGES],
-            operands: [const { [const { Cell::new(KeptPage::NONE) }; OPERAND_PAGES] }; 2],
+            operands: [const { [const { Cell::new(KeptPage::NOT_PLACED) }; OPERAND_PAGES] }; 2],
             last: [const { Cell::new(0) }; 2],
             counters: [const { Cell::new(KeptPage::NONE) }; 2],
             moved: [const { [const { Cell::new(MovedPage::NONE) }; MOVED_PAGES] }; 3],
@@ -326,7 +344,7 @@ impl KeptPages {
     }
 
     /// Forgets all pages of instruction text, and gives the one that was last kept in the set of an address.
-    pub fn take_text(&mut self, at: Virtual) -> KeptPage {
+    pub fn take_text(&mut self, at: Virtual) -> KeptPage<PlacedFrame> {
         let kept = self.text[text_set(at)];
         self.text.copy_from_slice(&NO_TEXT);
         kept
@@ -413,7 +431,7 @@ impl KeptPages {
     }
 
     /// Keeps a page of instruction text.
-    pub(crate) fn keep_text(&mut self, at: Virtual, page: KeptPage) {
+    pub(crate) fn keep_text(&mut self, at: Virtual, page: KeptPage<PlacedFrame>) {
         let set = text_set(at);
         if self.text[set].key != page.key {
             self.text[TEXT_SETS + set] = self.text[set];
@@ -429,12 +447,12 @@ impl KeptPages {
 
     /// The page of an operand that is fetched or stored into at an address, if it is kept.
     #[inline(always)]
-    pub const fn operand(&self, at: Virtual, store: bool) -> &Cell<KeptPage> {
+    pub const fn operand(&self, at: Virtual, store: bool) -> &Cell<KeptPage<PlacedFrame>> {
         &self.operands[store as usize][operand_place(at)]
     }
 
     /// Keeps the page of an operand.
-    pub(crate) fn keep_operand(&self, at: Virtual, store: bool, page: KeptPage) {
+    pub(crate) fn keep_operand(&self, at: Virtual, store: bool, page: KeptPage<PlacedFrame>) {
         let place = operand_place(at);
         self.last[usize::from(store)].set(place as u8);
         let number = usize::from(store) * OPERAND_PAGES + place;
@@ -443,7 +461,7 @@ impl KeptPages {
     }
 
     /// Forgets all pages of operands, and gives those of each kind that were last kept.
-    pub(crate) fn take_operands(&mut self) -> [KeptPage; 2] {
+    pub(crate) fn take_operands(&mut self) -> [KeptPage<PlacedFrame>; 2] {
         let taken = [0, 1].map(|kind: usize| {
             self.operands[kind][usize::from(self.last[kind].get()) % OPERAND_PAGES].get()
         });
@@ -451,16 +469,16 @@ impl KeptPages {
         taken
     }
 
-    /// Forgets the pages of operands and counters that are in this page frame.
-    pub(crate) fn forget_operands_in(&mut self, frame: Absolute) {
-        for page in self
-            .operands
-            .as_flattened_mut()
-            .iter_mut()
-            .chain(&mut self.counters)
-        {
-            if page.get_mut().place().frame().origin().absolute() == frame {
-                *page.get_mut() = KeptPage::NONE;
+    /// Forgets the pages of operands and counters that are in this page frame, which the machine has at `real`.
+    pub(crate) fn forget_operands_in(&mut self, frame: Absolute, real: Real) {
+        for page in self.operands.as_flattened_mut() {
+            if page.get_mut().place().real() == real {
+                page.set(KeptPage::NOT_PLACED);
+            }
+        }
+        for page in &mut self.counters {
+            if page.get_mut().place().origin().absolute() == frame {
+                page.set(KeptPage::NONE);
             }
         }
         self.forget_moved_into(frame);

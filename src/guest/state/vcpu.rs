@@ -43,6 +43,7 @@ pub enum CpuState {
 /// Signals of other CPUs are in the mailbox ([`crate::state::mailbox::Mailbox`]), and measurement alerts are in
 /// the guest's own [`Facility`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Pending {
     /// The TOD clock has passed the guest's clock comparator. This is a level, not an edge: it is computed again
     /// whenever either of them changes.
@@ -51,6 +52,28 @@ pub struct Pending {
     pub cpu_timer: bool,
     /// The operator has pressed the interrupt key.
     pub interrupt_key: bool,
+    /// Never: so all of them are a word.
+    never: bool,
+}
+
+impl Pending {
+    /// All of them; zero if none is pending.
+    #[must_use]
+    #[inline(always)]
+    pub const fn word(self) -> u32 {
+        let Self {
+            clock_comparator,
+            cpu_timer,
+            interrupt_key,
+            never,
+        } = self;
+        u32::from_be_bytes([
+            clock_comparator as u8,
+            cpu_timer as u8,
+            interrupt_key as u8,
+            never as u8,
+        ])
+    }
 }
 
 /// What the hardware stored when it entered the firmware.
@@ -304,14 +327,14 @@ impl Vcpu {
     }
 
     /// Keeps a page of instruction text while instructions are executed one at a time.
-    pub fn keep_stepped_text(&mut self, at: Virtual, frame: PlacedFrame) {
-        let page = KeptPage::new(self.psw.mask, at, frame);
+    pub fn keep_stepped_text(&mut self, at: Virtual, place: Checked) {
+        let page = KeptPage::new(self.psw.mask, at, place);
         self.kept.keep_stepped_text(at, page);
     }
 
     /// Keeps a page of instruction text.
     pub fn keep_text(&mut self, at: Virtual, frame: PlacedFrame) {
-        let page = KeptPage::new(self.psw.mask, at, frame);
+        let page = KeptPage::placed(self.psw.mask, at, frame);
         self.kept.keep_text(at, page);
     }
 
@@ -343,11 +366,6 @@ impl Vcpu {
                 self.kept.forget_programs();
             }
         }
-    }
-
-    /// Forgets operands in a page frame whose state has changed, so that the scanner is told of the next store.
-    pub fn forget_operands_in(&mut self, frame: Absolute) {
-        self.kept.forget_operands_in(frame);
     }
 
     /// The absolute address of a real address of this CPU.

@@ -69,6 +69,12 @@ impl Checked {
 pub struct Frame(Absolute);
 
 impl Frame {
+    /// The frame at a place, by the storage room, which asks the hardware.
+    #[inline(always)]
+    pub(super) const fn new(origin: Absolute) -> Self {
+        Self(origin)
+    }
+
     /// The first frame: every configuration has it.
     pub const FIRST: Self = Self(Absolute(0));
 
@@ -94,51 +100,39 @@ impl Frame {
     }
 }
 
-/// A page frame of guest storage, and where the machine has it: found once for several accesses.
+/// Where the machine has a page frame of guest storage: found once for several accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlacedFrame {
-    frame: Frame,
-    real: Real,
-}
+#[repr(transparent)]
+pub struct PlacedFrame(Real);
 
 impl PlacedFrame {
-    /// A frame for an entry that holds none: its key is that of no page, so nothing is accessed by it.
-    pub(crate) const FIRST: Self = Self {
-        frame: Frame::FIRST,
-        real: Real(0),
-    };
+    /// No frame, for an entry whose key is that of no page: nothing is accessed by it.
+    pub(crate) const NONE: Self = Self(Real(0));
 
-    /// A frame with its place, by the storage room, which asks the hardware.
+    /// The place of a frame, by the storage room, which asks the hardware.
     #[inline(always)]
-    pub(super) const fn new(frame: Frame, real: Real) -> Self {
-        Self { frame, real }
-    }
-
-    /// The frame.
-    #[must_use]
-    #[inline(always)]
-    pub const fn frame(self) -> Frame {
-        self.frame
+    pub(super) const fn new(real: Real) -> Self {
+        Self(real)
     }
 
     /// Where the machine has its first byte.
     #[must_use]
     #[inline(always)]
     pub const fn real(self) -> Real {
-        self.real
+        self.0
     }
 
     /// The byte in it that a logical address of this page designates.
     #[must_use]
     #[inline(always)]
     pub const fn at(self, at: Virtual) -> Placed {
-        Placed(self.real.offset(at.byte_index()))
+        Placed(self.0.offset(at.byte_index()))
     }
 
     /// A frame that a test knows to be good, and that the machine has where the guest has it.
     #[cfg(test)]
     pub const fn in_test(at: Absolute) -> Self {
-        Self::new(Frame(at.page()), Real(at.page().0))
+        Self(Real(at.page().0))
     }
 }
 

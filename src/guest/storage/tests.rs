@@ -181,6 +181,7 @@ fn a_store_that_is_not_made_opens_no_executable_page_to_the_next_one() {
         let found = kept(
             &bench.cpu,
             &bench.configuration,
+            &bench.hardware,
             Virtual(at),
             8,
             Access::Store,

@@ -74,10 +74,42 @@ macro_rules! operand {
     };
 }
 
-operand!(u8, load_u8, load_u8_at, "llgc", store_u8, store_u8_at, "stc");
-operand!(u16, load_u16, load_u16_at, "llgh", store_u16, store_u16_at, "sth");
-operand!(u32, load_u32, load_u32_at, "llgf", store_u32, store_u32_at, "st");
-operand!(u64, load_u64, load_u64_at, "lg", store_u64, store_u64_at, "stg");
+operand!(
+    u8,
+    load_u8,
+    load_u8_at,
+    "llgc",
+    store_u8,
+    store_u8_at,
+    "stc"
+);
+operand!(
+    u16,
+    load_u16,
+    load_u16_at,
+    "llgh",
+    store_u16,
+    store_u16_at,
+    "sth"
+);
+operand!(
+    u32,
+    load_u32,
+    load_u32_at,
+    "llgf",
+    store_u32,
+    store_u32_at,
+    "st"
+);
+operand!(
+    u64,
+    load_u64,
+    load_u64_at,
+    "lg",
+    store_u64,
+    store_u64_at,
+    "stg"
+);
 
 /// Fetches bytes. The architecture promises no order among them; what follows uses what was fetched, and the compiler
 /// cannot look at the source again.

@@ -184,7 +184,8 @@ struct Inlined<'d>(Debug<EndianSlice<'d, BigEndian>>);
 
 impl<'d> Inlined<'d> {
     fn read(elf: &'d [u8]) -> Result<Self> {
-        let elf = object::File::parse(elf).context("the image is not an ELF file; build it again")?;
+        let elf =
+            object::File::parse(elf).context("the image is not an ELF file; build it again")?;
         let load = |id: gimli::SectionId| -> Result<_, gimli::Error> {
             let section = elf.section_by_name(id.name());
             let data = section.and_then(|section| section.data().ok());

@@ -220,6 +220,7 @@ fn a_store_that_is_only_referred_to_keeps_no_page_of_the_millicodes() {
     let kept = storage::kept(
         &bench.cpu,
         &bench.configuration,
+        &bench.hardware,
         Virtual(0x3000),
         8,
         Access::Store,

@@ -70,7 +70,7 @@ fn page<H: Hardware>(
         return Some(page);
     }
     let found = storage::resolve(cpu, configuration, hardware, at, PAGE, Access::Execute).ok()?;
-    cpu.keep_stepped_text(at, storage::placed(hardware, found.first.start().frame()));
+    cpu.keep_stepped_text(at, found.first.start());
     Some(found.first)
 }
 

@@ -100,7 +100,7 @@ pub fn stepped_text<H: Hardware>(
         None => {
             let found =
                 storage::resolve(cpu, configuration, hardware, at, 6, Access::Execute).ok()?;
-            cpu.keep_stepped_text(at, storage::placed(hardware, found.first.start().frame()));
+            cpu.keep_stepped_text(at, found.first.start());
             found.first.start()
         }
     };

@@ -37,7 +37,8 @@ pub(super) fn catch_up<H: Hardware>(
         tables |= request == Request::All;
         match request {
             Request::Frame(at) => {
-                cpu.forget_operands_in(at);
+                // So the scanner is told of the next store into the page, whose state has changed.
+                cpu.kept.forget_operands_in(at, hardware.real_of(at));
                 pool.invalidate_frame(hardware, at);
             }
             Request::Entry(at) => {

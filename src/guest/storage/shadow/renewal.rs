@@ -13,6 +13,7 @@ use crate::state::configuration::Configuration;
 use crate::state::kept::KeptPage;
 use crate::state::shadow::recent::REMEMBERED;
 use crate::state::vcpu::Vcpu;
+use crate::storage::PlacedFrame;
 use crate::storage::dat;
 use crate::storage::shadow::pool::pool;
 use crate::storage::shadow::spaces::empty;
@@ -91,7 +92,7 @@ fn has_moved<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
     hardware: &H,
-    kept: KeptPage,
+    kept: KeptPage<PlacedFrame>,
     access: Access,
 ) -> bool {
     let Some((at, mask)) = kept.translated() else {
@@ -111,5 +112,6 @@ fn has_moved<H: Hardware>(
         at,
         access,
     );
-    !found.is_ok_and(|found| cpu.absolute(found.real) == kept.place().frame().origin().absolute())
+    let place = kept.place().real();
+    !found.is_ok_and(|found| hardware.real_of(cpu.absolute(found.real)) == place)
 }
