@@ -25,6 +25,8 @@
 use crate::hardware::Hardware;
 use crate::state::access::Fault;
 use crate::state::configuration::Configuration;
+use crate::state::kept::KeptArea;
+use crate::state::page_frames::PageState;
 use crate::state::pending_work::PendingWork;
 use crate::state::vcpu::{CpuState, Interruption, Vcpu};
 use crate::storage::{self, PrefixArea, scanner};
@@ -202,24 +204,49 @@ pub fn last_code<H: Hardware>(
         Class::External => lowcore::EXTERNAL_CPU_ADDRESS,
         _ => lowcore::PROGRAM_IDENTIFICATION,
     };
-    storage::prefix_area(cpu, configuration).map_or(0, |area| hardware.load_u32(area.at(at)) as u16)
+    storage::prefix_area(cpu, configuration, hardware)
+        .map_or(0, |area| hardware.load_u32(area.at(at)) as u16)
 }
 
 /// The guest's prefix area, which is about to be stored into.
 ///
 /// SET PREFIX accepts only a prefix area in storage. One beyond the end of storage is therefore an error of the
 /// machine, and the CPU enters the check-stop state.
-#[inline]
+///
+/// It is kept: an area that was stored into stays data until the state of some page changes, so the scanner need not be told
+/// again.
+#[inline(always)]
 fn prefix_area<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
 ) -> Option<PrefixArea> {
-    let Some(area) = storage::prefix_area(cpu, configuration) else {
+    let under = [cpu.prefix, configuration.shadow.posted()];
+    let kept = &cpu.kept.area;
+    if kept.under == under {
+        return Some(kept.area);
+    }
+    other_prefix_area(cpu, configuration, hardware)
+}
+
+/// The same, if it is not kept.
+#[inline(never)]
+fn other_prefix_area<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+) -> Option<PrefixArea> {
+    let Some(area) = storage::prefix_area(cpu, configuration, hardware) else {
         check_stop(cpu);
         return None;
     };
-    scanner::store_into(configuration, hardware, Absolute(cpu.prefix));
+    let at = Absolute(cpu.prefix);
+    scanner::store_into(configuration, hardware, at);
+    // Whoever changes the state of the page afterwards posts a request.
+    let under = [cpu.prefix, configuration.shadow.posted()];
+    if configuration.page_frames.state(at) == PageState::Data {
+        cpu.kept.area = KeptArea { under, area };
+    }
     Some(area)
 }
 
@@ -229,7 +256,7 @@ pub fn last_program<H: Hardware>(
     configuration: &Configuration,
     hardware: &H,
 ) -> Option<(u16, Psw)> {
-    let area = storage::prefix_area(cpu, configuration)?;
+    let area = storage::prefix_area(cpu, configuration, hardware)?;
     let [_, new] = hardware.load_pair(area.at(lowcore::new_psw(Class::Program)));
     let [mask, address] = hardware.load_pair(area.at(lowcore::old_psw(Class::Program)));
     let identification = hardware.load_u32(area.at(lowcore::PROGRAM_IDENTIFICATION));
@@ -320,8 +347,7 @@ fn describe<H: Hardware>(hardware: &mut H, area: PrefixArea, condition: &Conditi
             );
         }
         MONITOR_EVENT => {
-            let class = condition.monitor_class.to_be_bytes();
-            hardware.store(area.at(lowcore::MONITOR_CLASS), &class);
+            hardware.store_u16(area.at(lowcore::MONITOR_CLASS), condition.monitor_class);
             hardware.store_u64(area.at(lowcore::MONITOR_CODE), condition.monitor_code);
         }
         _ => {
@@ -329,9 +355,9 @@ fn describe<H: Hardware>(hardware: &mut H, area: PrefixArea, condition: &Conditi
                 area.at(lowcore::TRANSLATION_EXCEPTION),
                 condition.identification,
             );
-            hardware.store(area.at(lowcore::EXCEPTION_ACCESS), &[condition.access_id]);
+            hardware.store_u8(area.at(lowcore::EXCEPTION_ACCESS), condition.access_id);
             if let Some(operand_access) = condition.operand_access {
-                hardware.store(area.at(lowcore::OPERAND_ACCESS), &[operand_access]);
+                hardware.store_u8(area.at(lowcore::OPERAND_ACCESS), operand_access);
             }
         }
     }
@@ -341,12 +367,12 @@ fn describe<H: Hardware>(hardware: &mut H, area: PrefixArea, condition: &Conditi
 #[cold]
 fn identify<H: Hardware>(hardware: &mut H, area: PrefixArea, per: &Identification) {
     let (code, address) = per.locations();
-    hardware.store(area.at(lowcore::PER_CODE), &code);
+    hardware.store_u16(area.at(lowcore::PER_CODE), u16::from_be_bytes(code));
     let at = area.at(lowcore::PER_ADDRESS);
     match address {
         Address::Doubleword(address) => {
             hardware.store_u64(at, address);
-            hardware.store(area.at(lowcore::PER_ACCESS), &[per.access]);
+            hardware.store_u8(area.at(lowcore::PER_ACCESS), per.access);
         }
         Address::Word(address) => hardware.store_u32(at, address),
     }

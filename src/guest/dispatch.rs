@@ -55,7 +55,17 @@ pub enum Next {
     Ended,
 }
 
-/// Adds the guest time up to a trap to the account, and takes over the live bits of the guest's PSW from the hardware.
+/// Takes over what is live of the guest's PSW from the hardware: the bits [`LIVE`], and the instruction address. In the machine
+/// the trap entry has done so; this is for a virtual CPU without one.
+pub const fn take_over(cpu: &mut Vcpu) {
+    let old = cpu.interruption.old;
+    cpu.psw = Psw {
+        mask: cpu.psw.mask ^ ((cpu.psw.mask ^ old.mask) & LIVE),
+        address: old.address,
+    };
+}
+
+/// Adds the guest time up to a trap to the account. The guest's PSW has been taken over from the hardware.
 #[inline(always)]
 pub fn enter<H: Hardware>(
     cpu: &mut Vcpu,
@@ -69,11 +79,6 @@ pub fn enter<H: Hardware>(
     } else {
         cpu.account.enter(&configuration.charges, class, problem);
     }
-    let old = cpu.interruption.old;
-    cpu.psw = Psw {
-        mask: cpu.psw.mask ^ ((cpu.psw.mask ^ old.mask) & LIVE),
-        address: old.address,
-    };
     // The fast path handles the 64-bit mode only, so `program` wraps the address for the rest.
     if class != Class::Program {
         wrap(cpu);

@@ -215,6 +215,7 @@ fn step(bench: &mut Bench, random: &mut Random) {
     cpu.interruption.identification = page & !0xFFF | random.below(0x1000);
     cpu.interruption.parameter = random.next() as u32;
     cpu.interruption.access = random.next() as u8;
+    dispatch::take_over(cpu);
     dispatch::enter(cpu, configuration, hardware, class);
     match class {
         Class::Program => {

@@ -36,8 +36,8 @@ pub use scalar::{
     put_u32, put_u64, real_u32, real_u64,
 };
 pub use text::{
-    is_within_a_page, keep_text, kept_doubleword, kept_text, stepped_text, text, text_at,
-    text_within_a_page,
+    is_within_a_page, keep_text, kept_doubleword, kept_text, last_doubleword, stepped_text, text,
+    text_at, text_within_a_page,
 };
 
 /// The bytes at the beginning of each of the first two pages that low-address protection covers.
@@ -154,8 +154,14 @@ pub fn checked_at_ipl(storage: &Extent, at: Absolute, length: u64) -> Option<Pie
 /// The prefix area of a CPU, if it lies in the guest's storage.
 #[must_use]
 #[inline]
-pub const fn prefix_area(cpu: &Vcpu, configuration: &Configuration) -> Option<PrefixArea> {
-    PrefixArea::within(cpu.prefix, &configuration.storage)
+pub fn prefix_area<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+) -> Option<PrefixArea> {
+    PrefixArea::within(cpu.prefix, &configuration.storage, |frame| {
+        placed(hardware, frame)
+    })
 }
 
 /// Tests an operand of at most 4096 bytes at a logical address. The PSW determines the address space, the access key,

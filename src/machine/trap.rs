@@ -17,9 +17,10 @@ use crate::guest::hardware::{Hardware, Saved};
 use crate::guest::measuring::schedule;
 use crate::guest::millicode::fast_path;
 use crate::guest::state::account::Account;
+use crate::guest::state::configuration::Configuration;
 use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::vcpu::Interruption;
-use crate::guest::state::vcpu::Vcpu;
+use crate::guest::state::vcpu::{LIVE, Vcpu};
 use crate::guest::storage::shadow;
 use crate::link::remains;
 use crate::machine::hardware::instruction;
@@ -32,13 +33,23 @@ use core::arch::global_asm;
 use core::mem::offset_of;
 
 global_asm!(
+    // What the hardware has stored, and what of it is live in the guest's PSW: bits 18-23 and 31-32, and the address.
+    ".macro take_over old",
+    "mvc 120(8,%r15),{register_15}(%r0)",
+    "mvc {old}(16,%r15),\\old(%r0)",
+    "lg %r2,{psw}(%r15)",
+    "lg %r3,\\old(%r0)",
+    "risbg %r2,%r3,18,23,0",
+    "risbg %r2,%r3,31,32,0",
+    "stg %r2,{psw}(%r15)",
+    "mvc {psw}+8(8,%r15),\\old+8(%r0)",
+    ".endm",
     // The entry: registers and the stamp; nothing else comes before the stamp.
     ".macro save_registers old",
     "lg %r15,{cpu}(%r0)",
     "stmg %r0,%r14,0(%r15)",
     ".insn s,0xb27c0000,{entered}(%r15)",
-    "mvc 120(8,%r15),{register_15}(%r0)",
-    "mvc {old}(16,%r15),\\old(%r0)",
+    "take_over \\old",
     "lgr %r2,%r15",
     "lg %r15,{stack}(%r0)",
     ".endm",
@@ -139,8 +150,7 @@ global_asm!(
     "lg %r15,{cpu}(%r0)",
     "ltg %r1,{window_is_ours}(%r0)",
     "jnz 7f",
-    "mvc 120(8,%r15),{register_15}(%r0)",
-    "mvc {old}(16,%r15),\\old(%r0)",
+    "take_over \\old",
     "lgr %r2,%r15",
     "lg %r15,{stack}(%r0)",
     ".endm",
@@ -285,10 +295,13 @@ global_asm!(
     window_comparator = const offset_of!(Lowcore, window) + offset_of!(WindowArea, comparator),
     window_after = const offset_of!(Lowcore, window) + offset_of!(WindowArea, after),
     window_is_ours = const offset_of!(Lowcore, window) + offset_of!(WindowArea, is_ours),
+    psw = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, psw),
     left = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, account) + offset_of!(Account, left),
 );
 
 const _: () = assert!(offset_of!(Cpu, vcpu) == 0 && offset_of!(Vcpu, general) == 0);
+// The bits that the entry takes over.
+const _: () = assert!(LIVE == 0x3F << (63 - 23) | 3 << (63 - 32));
 // The host finds the guest's CPU there when the machine no longer answers.
 const _: () = assert!(
     offset_of!(Lowcore, cpu) == remains::CPU
@@ -411,8 +424,15 @@ pub fn go(cpu: &mut Cpu) -> ! {
 /// The last step of every trap: does the pending work, and prepares the PSW under which the guest runs.
 #[inline(always)]
 fn finish(cpu: &mut Cpu) {
+    let machine = cpu.machine;
+    finish_in(cpu, &machine.configuration);
+}
+
+/// The same with the configuration at hand.
+#[inline(always)]
+fn finish_in(cpu: &mut Cpu, configuration: &Configuration) {
     loop {
-        let next = dispatch::leave(&mut cpu.vcpu, &cpu.machine.configuration, &mut cpu.native);
+        let next = dispatch::leave(&mut cpu.vcpu, configuration, &mut cpu.native);
         match next {
             Next::Run => break,
             Next::Held => turn::hold_guest(cpu),
@@ -440,7 +460,8 @@ pub extern "C" fn program_interruption(cpu: &mut Cpu) {
 /// A program interruption that has been accounted for; `refused` if the hardware refused an instruction.
 #[inline(always)]
 pub fn perform_program(cpu: &mut Cpu, refused: bool) {
-    let configuration = &cpu.machine.configuration;
+    let machine = cpu.machine;
+    let configuration = &machine.configuration;
     if !refused {
         if !performed_without_fetch(cpu) {
             any_program_interruption(cpu);
@@ -449,7 +470,7 @@ pub fn perform_program(cpu: &mut Cpu, refused: bool) {
         // The most frequent trap, which the fast path nearly always handles.
         refused_instruction(cpu);
     }
-    finish(cpu);
+    finish_in(cpu, configuration);
 }
 
 /// An instruction that the fast path did not perform. The hardware has stored nothing more in the lowcore.

@@ -5,6 +5,7 @@ use crate::hardware::{Hardware, Saved};
 use crate::state::configuration::Configuration;
 use crate::state::vcpu::Vcpu;
 use crate::storage::scanner;
+use arch::address::Absolute;
 use arch::bits::bit64;
 use arch::interruption::Class;
 use arch::lowcore::{self, SAVED_ACCESS, SAVED_FLOATING_POINT, SAVED_FLOATING_POINT_CONTROL};
@@ -37,8 +38,8 @@ pub fn machine_check<H: Hardware>(
     let Some(area) = prefix_area(cpu, configuration, hardware) else {
         return;
     };
-    let second = area.at(SAVED_FLOATING_POINT);
-    scanner::store_into(configuration, hardware, second.absolute());
+    let second = Absolute(cpu.prefix).offset(SAVED_FLOATING_POINT);
+    scanner::store_into(configuration, hardware, second);
     let valid = code & !(VECTOR_VALIDITY | GUARDED_STORAGE_VALIDITY);
     hardware.store_u64(area.at(lowcore::MACHINE_CHECK_CODE), valid);
     for (n, at) in (0..16).map(|n| (n, n as u64)) {

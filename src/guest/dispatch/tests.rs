@@ -270,6 +270,7 @@ fn behind_the_end_of_the_address_space_the_instruction_address_is_that_of_its_be
         };
         cpu.interruption.cause = 2 << 16;
         let class = Class::SupervisorCall;
+        take_over(&mut cpu);
         enter(&mut cpu, &configuration, &mut hardware, class);
         supervisor_call(&mut cpu, &configuration, &mut hardware);
         let old = Absolute(lowcore::old_psw(class));

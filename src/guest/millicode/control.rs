@@ -31,9 +31,9 @@ fn load<H: Hardware, P: Path>(run: &mut Execution<'_, H, P>, number: u8, value: 
             && run.cpu.psw.mask & (DAT | ADDRESS_SPACE) == DAT | ADDRESS_SPACE
             && !run.cpu.pending_work.any(PendingWork::PER)
         {
-            // What the hardware has depends on neither the primary nor the secondary space in the home-space mode, in which
-            // Linux enters and leaves its kernel.
-            run.cpu.change_programs();
+            // What the hardware has, and what is kept of translations, depends on neither the primary nor the secondary space
+            // in the home-space mode, in which Linux enters and leaves its kernel. What is kept of programs is looked at
+            // when the guest enters another mode.
             return;
         }
         run.cpu.pending_work |= PendingWork::CONTROLS;

@@ -73,7 +73,7 @@ pub(super) fn stidp<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) ->
 pub(super) fn stfl<H: Hardware, P: Path>(run: &mut Execution<'_, H, P>) -> Performed<P::Refusal> {
     run.supervisor()?;
     let [first, ..] = run.configuration.facilities.0;
-    let Some(area) = storage::prefix_area(run.cpu, run.configuration) else {
+    let Some(area) = storage::prefix_area(run.cpu, run.configuration, run.hardware) else {
         return fault(ProgramInterruption::Addressing);
     };
     scanner::store_into(run.configuration, run.hardware, Absolute(run.cpu.prefix));

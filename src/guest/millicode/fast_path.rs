@@ -41,7 +41,7 @@ pub fn perform<H: Hardware>(
         miss(cpu);
         return false;
     }
-    let Some(doubleword) = storage::kept_doubleword(cpu, hardware, at) else {
+    let Some(doubleword) = storage::last_doubleword(cpu, hardware, at) else {
         miss(cpu);
         return false;
     };
@@ -143,6 +143,7 @@ fn return_to_program<H: Hardware>(
 pub fn perform_first<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     if !cpu.pending_work.is_only(PendingWork::SPACE)
         || cpu.psw.mask & EXTENDED_ADDRESSING == 0
+        || !cpu.is_in_home_space() && !cpu.keeps_programs()
         || shadow::stale(cpu, configuration)
     {
         return;

@@ -32,7 +32,7 @@ use crate::state::configuration::Configuration;
 use crate::state::kept::KeptPage;
 use crate::state::vcpu::Vcpu;
 use crate::storage::{self, Checked, Claim, Piece, PrefixArea, scanner, shadow};
-use arch::address::{PAGE, Virtual};
+use arch::address::{Absolute, PAGE, Virtual};
 use arch::bits::bit16;
 use arch::facility::ENHANCED_MONITOR;
 use arch::interruption::ProgramInterruption as Exception;
@@ -73,7 +73,7 @@ fn count<H: Hardware>(
     number: u64,
 ) {
     // SET PREFIX accepts no prefix for which this fails.
-    let Some(area) = storage::prefix_area(cpu, configuration) else {
+    let Some(area) = storage::prefix_area(cpu, configuration, hardware) else {
         return;
     };
     let array = Array {
@@ -81,15 +81,20 @@ fn count<H: Hardware>(
         size: hardware.load_u32(area.at(COUNTER_ARRAY_SIZE)).into(),
     };
     if number >= array.size || array.count(cpu, configuration, hardware, number).is_none() {
-        count_exception(configuration, hardware, area);
+        count_exception(cpu, configuration, hardware, area);
     }
 }
 
 /// Adds one to the exception count.
 #[cold]
-fn count_exception<H: Hardware>(configuration: &Configuration, hardware: &mut H, area: PrefixArea) {
+fn count_exception<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    area: PrefixArea,
+) {
     let at = area.at(MONITOR_EXCEPTION_COUNT);
-    scanner::store_into(configuration, hardware, at.absolute());
+    scanner::store_into(configuration, hardware, Absolute(cpu.prefix));
     let count = hardware.load_u32(at).wrapping_add(1);
     hardware.store_u32(at, count);
 }

@@ -1,7 +1,7 @@
 //! The translations that a CPU keeps for millicode: pages of instruction text and of operands.
 
 use crate::state::access::Access;
-use crate::storage::checked::{Checked, Frame, PlacedFrame};
+use crate::storage::checked::{Checked, Frame, PlacedFrame, PrefixArea};
 use arch::address::{Absolute, Real, Virtual};
 use arch::control::asce;
 use arch::psw::DAT;
@@ -216,6 +216,23 @@ const fn operand_place(at: Virtual) -> usize {
     (at.0 >> 12) as usize % OPERAND_PAGES
 }
 
+/// The prefix area, which interruptions store into.
+#[derive(Debug)]
+pub(crate) struct KeptArea {
+    /// The prefix, and the number of requests that had been posted when the area was data; all ones for no area.
+    pub under: [u64; 2],
+    /// Where it is.
+    pub area: PrefixArea,
+}
+
+impl KeptArea {
+    /// No area.
+    pub const NONE: Self = Self {
+        under: [u64::MAX; 2],
+        area: PrefixArea::NONE,
+    };
+}
+
 /// Pages whose translations are kept.
 #[derive(Debug)]
 pub struct KeptPages {
@@ -240,6 +257,8 @@ pub struct KeptPages {
     /// Pages that moves have fetched from, those that they have stored into, and pages of text that programs have executed
     /// when they met access exceptions.
     moved: [MovedPages; 3],
+    /// The prefix area.
+    pub(crate) area: KeptArea,
     /// The two pages whose real addresses were last loaded.
     pub real: [KeptPage<Real>; 2],
 }
@@ -288,6 +307,7 @@ impl KeptPages {
             counters: [const { Cell::new(KeptPage::NONE) }; 2],
             moved: [const { [const { Cell::new(MovedPage::NONE) }; MOVED_PAGES] }; 3],
             real: [KeptPage::NOT_REAL; 2],
+            area: KeptArea::NONE,
         }
     }
 
@@ -328,6 +348,21 @@ impl KeptPages {
         let set = text_set(at);
         let last = self.text[set].find_frame(mask, at);
         last.or_else(|| self.text[TEXT_SETS + set].find_frame(mask, at))
+    }
+
+    /// The same, if it is the page of its set that was last used.
+    #[inline(always)]
+    pub fn find_last_text(&self, mask: u64, at: Virtual) -> Option<PlacedFrame> {
+        self.text[text_set(at)].find_frame(mask, at)
+    }
+
+    /// The same, if it is the other one, which is now the last used.
+    #[inline(never)]
+    pub fn find_other_text(&mut self, mask: u64, at: Virtual) -> Option<PlacedFrame> {
+        let set = text_set(at);
+        let found = self.text[TEXT_SETS + set].find_frame(mask, at)?;
+        self.text.swap(set, TEXT_SETS + set);
+        Some(found)
     }
 
     /// The real address of a page that is kept.

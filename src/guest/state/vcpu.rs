@@ -355,13 +355,27 @@ impl Vcpu {
         self.change_programs();
     }
 
+    /// Whether DAT is on and the CPU is in the home-space mode: it then translates by neither the primary nor the secondary
+    /// space.
+    #[must_use]
+    #[inline(always)]
+    pub const fn is_in_home_space(&self) -> bool {
+        self.psw.mask & (psw::DAT | psw::ADDRESS_SPACE) == psw::DAT | psw::HOME_SPACE
+    }
+
+    /// Whether what is kept of programs was translated under control registers 1 and 7 as they are.
+    #[must_use]
+    #[inline(always)]
+    pub const fn keeps_programs(&self) -> bool {
+        let [primary, secondary] = self.kept.programs;
+        (primary ^ self.control[1]) | (secondary ^ self.control[7]) == 0
+    }
+
     /// Control registers 1 and 7 may have changed: forgets what was translated under others.
     #[inline]
     pub fn change_programs(&mut self) {
-        let [primary, secondary] = self.kept.programs;
-        let [_, one, _, _, _, _, _, seven, ..] = self.control;
-        if (primary ^ one) | (secondary ^ seven) != 0 {
-            self.kept.programs = [one, seven];
+        if !self.keeps_programs() {
+            self.kept.programs = [self.control[1], self.control[7]];
             if self.kept.of_programs.get() != 0 {
                 self.kept.forget_programs();
             }

@@ -161,27 +161,32 @@ impl Place for Placed {
     }
 }
 
-/// The guest's prefix area: two page frames.
+/// Where the machine has the guest's prefix area: two page frames, side by side.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
-pub struct PrefixArea(Checked);
+pub struct PrefixArea(PlacedFrame);
 
 impl PrefixArea {
-    /// Checks the area of a prefix.
+    /// No area, for an entry whose key is that of none: nothing is accessed by it.
+    pub(crate) const NONE: Self = Self(PlacedFrame::NONE);
+
+    /// Checks the area of a prefix, by the storage room, which asks the hardware for its place.
     #[inline(always)]
-    pub(super) const fn within(prefix: u64, storage: &Extent) -> Option<Self> {
-        match Checked::within(Absolute(prefix), PREFIX_AREA, storage) {
-            Some(area) => Some(Self(area)),
-            None => None,
-        }
+    pub(super) fn within(
+        prefix: u64,
+        storage: &Extent,
+        placed: impl FnOnce(Frame) -> PlacedFrame,
+    ) -> Option<Self> {
+        let area = Checked::within(Absolute(prefix), PREFIX_AREA, storage)?;
+        Some(Self(placed(area.frame())))
     }
 
     /// The location `offset` bytes on, which is inside the area.
     #[must_use]
     #[inline(always)]
-    pub const fn at(self, offset: u64) -> Checked {
+    pub const fn at(self, offset: u64) -> Placed {
         assert!(offset < PREFIX_AREA);
-        Checked(self.0.0.offset(offset))
+        Placed(self.0.0.offset(offset))
     }
 }
 

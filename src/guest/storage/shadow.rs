@@ -183,7 +183,17 @@ pub fn switch(cpu: &mut Vcpu) -> bool {
         SECONDARY_SPACE
     };
     cpu.real_space = cpu.real_space & !ADDRESS_SPACE | space;
+    if !cpu.is_in_home_space() && !cpu.keeps_programs() {
+        change_programs(cpu);
+    }
     true
+}
+
+/// What is kept was translated for another program.
+#[cold]
+#[inline(never)]
+fn change_programs(cpu: &mut Vcpu) {
+    cpu.change_programs();
 }
 
 /// Loads the real control registers for the guest's state, where they differ.

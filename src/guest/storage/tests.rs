@@ -159,9 +159,9 @@ fn a_hole_in_storage_is_beyond_storage_on_both_of_its_sides() {
     assert!(store(&mut bench, begin - 4, &[2; 8]).is_err());
     assert!(checked_piece(&bench.configuration, Absolute(begin - 4096), 8192).is_none());
     bench.cpu.prefix = begin - 8192;
-    assert!(prefix_area(&bench.cpu, &bench.configuration).is_some());
+    assert!(prefix_area(&bench.cpu, &bench.configuration, &bench.hardware).is_some());
     bench.cpu.prefix = begin;
-    assert!(prefix_area(&bench.cpu, &bench.configuration).is_none());
+    assert!(prefix_area(&bench.cpu, &bench.configuration, &bench.hardware).is_none());
 }
 
 #[test]

@@ -72,6 +72,7 @@ fn run(bench: &mut Bench, to: u64, effect: impl FnOnce(&mut Bench)) -> Next {
     };
     bench.cpu.interruption.cause = PER_EVENT.into();
     let (cpu, configuration) = (&mut bench.cpu, &bench.configuration);
+    dispatch::take_over(cpu);
     dispatch::enter(cpu, configuration, &mut bench.hardware, Class::Program);
     dispatch::program(cpu, configuration, &mut bench.hardware)
 }
@@ -181,6 +182,7 @@ fn a_branch_to_itself_is_an_event_each_time() {
         bench.cpu.interruption.old = bench.cpu.psw;
         bench.cpu.interruption.cause = PER_EVENT.into();
         let (cpu, configuration) = (&mut bench.cpu, &bench.configuration);
+        dispatch::take_over(cpu);
         dispatch::enter(cpu, configuration, &mut bench.hardware, Class::Program);
         dispatch::program(cpu, configuration, &mut bench.hardware);
         assert_eq!(bench.configuration.tracing.count(0), turn);

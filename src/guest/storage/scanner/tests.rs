@@ -60,6 +60,7 @@ fn trap(bench: &mut Bench, code: u16, length: u64, address: u64) {
         address,
     };
     cpu.interruption.cause = (length as u32) << 16 | u32::from(code);
+    dispatch::take_over(cpu);
     dispatch::enter(cpu, configuration, hardware, Class::Program);
     dispatch::program(cpu, configuration, hardware);
     dispatch::leave(cpu, configuration, hardware);
@@ -298,6 +299,7 @@ fn an_interruption_before_it_ends_it_and_a_missing_operand_does_not() {
             hardware,
         } = &mut bench;
         cpu.interruption.old.address = PLAIN;
+        dispatch::take_over(cpu);
         dispatch::enter(cpu, configuration, hardware, Class::External);
         dispatch::leave(cpu, configuration, hardware);
         assert_eq!((hardware.controls[1], cpu.psw.address), (spaces, PLAIN));

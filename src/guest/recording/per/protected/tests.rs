@@ -102,6 +102,7 @@ impl Guest {
         };
         cpu.interruption.cause = u32::from(length) << 16 | u32::from(code);
         cpu.interruption.identification = identification;
+        dispatch::take_over(cpu);
         dispatch::enter(cpu, configuration, hardware, Class::Program);
         let next = dispatch::program(cpu, configuration, hardware);
         assert_eq!(next, Next::Run);
