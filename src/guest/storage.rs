@@ -36,8 +36,8 @@ pub use scalar::{
     put_u32, put_u64, real_u32, real_u64,
 };
 pub use text::{
-    is_within_a_page, keep_text, kept_doubleword, kept_text, last_doubleword, stepped_text, text,
-    text_at, text_within_a_page,
+    is_within_a_page, keep_text, kept_doubleword, kept_text, stepped_text, text, text_at,
+    text_within_a_page,
 };
 
 /// The bytes at the beginning of each of the first two pages that low-address protection covers.

@@ -59,7 +59,8 @@ extern "C" fn program_interruption_counted(cpu: &mut Cpu) {
     let begun = Begun::new(cpu);
     let code = lowcore::PROGRAM_IDENTIFICATION.get();
     cpu.vcpu.interruption.cause = code;
-    let configuration = &cpu.machine.configuration;
+    let machine = cpu.machine;
+    let configuration = &machine.configuration;
     dispatch::enter(
         &mut cpu.vcpu,
         configuration,
@@ -76,7 +77,7 @@ extern "C" fn program_interruption_counted(cpu: &mut Cpu) {
         None
     };
     let aside = cpu.vcpu.account.ticks(before, instruction::stckf());
-    trap::perform_program(cpu, refused);
+    trap::perform_program(cpu, machine, refused);
     if refused {
         // If the text had to be translated first, it has been kept.
         let opcode = insn::opcode(&kept.unwrap_or(cpu.vcpu.text.bytes));

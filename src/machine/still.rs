@@ -61,7 +61,8 @@ extern "C" fn program_interruption_still(cpu: &mut Cpu) {
     }
     let code = lowcore::PROGRAM_IDENTIFICATION.get();
     cpu.vcpu.interruption.cause = code;
-    let configuration = &cpu.machine.configuration;
+    let machine = cpu.machine;
+    let configuration = &machine.configuration;
     dispatch::enter(
         &mut cpu.vcpu,
         configuration,
@@ -76,7 +77,7 @@ extern "C" fn program_interruption_still(cpu: &mut Cpu) {
     } else {
         None
     };
-    trap::perform_program(cpu, refused);
+    trap::perform_program(cpu, machine, refused);
     if refused {
         // If the text had to be translated first, it has been kept.
         let opcode = insn::opcode(&kept.unwrap_or(cpu.vcpu.text.bytes));

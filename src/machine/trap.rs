@@ -27,7 +27,7 @@ use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::{self, Area, Lowcore, WindowArea};
 use crate::machine::hardware::wait;
 use crate::machine::native::Still;
-use crate::machine::state::machine::Cpu;
+use crate::machine::state::machine::{Cpu, Machine};
 use crate::machine::{his, operator, stacks, turn};
 use core::arch::global_asm;
 use core::mem::offset_of;
@@ -446,7 +446,8 @@ fn finish_in(cpu: &mut Cpu, configuration: &Configuration) {
 #[unsafe(no_mangle)]
 pub extern "C" fn program_interruption(cpu: &mut Cpu) {
     cpu.vcpu.interruption.cause = lowcore::PROGRAM_IDENTIFICATION.get();
-    let configuration = &cpu.machine.configuration;
+    let machine = cpu.machine;
+    let configuration = &machine.configuration;
     dispatch::enter(
         &mut cpu.vcpu,
         configuration,
@@ -454,13 +455,12 @@ pub extern "C" fn program_interruption(cpu: &mut Cpu) {
         Class::Program,
     );
     let refused = matches!(cpu.vcpu.interruption.code(), 0x01 | 0x02);
-    perform_program(cpu, refused);
+    perform_program(cpu, machine, refused);
 }
 
 /// A program interruption that has been accounted for; `refused` if the hardware refused an instruction.
 #[inline(always)]
-pub fn perform_program(cpu: &mut Cpu, refused: bool) {
-    let machine = cpu.machine;
+pub fn perform_program(cpu: &mut Cpu, machine: &Machine, refused: bool) {
     let configuration = &machine.configuration;
     if !refused {
         if !performed_without_fetch(cpu) {

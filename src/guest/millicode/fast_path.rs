@@ -41,10 +41,41 @@ pub fn perform<H: Hardware>(
         miss(cpu);
         return false;
     }
-    let Some(doubleword) = storage::last_doubleword(cpu, hardware, at) else {
+    if !storage::is_within_a_page(at) {
+        miss(cpu);
+        return false;
+    }
+    let Some(frame) = cpu.kept.find_last_text(mask, at) else {
+        return perform_elsewhere(cpu, configuration, hardware, at);
+    };
+    let doubleword = hardware.load_u64(frame.at(at));
+    perform_text(cpu, configuration, hardware, doubleword)
+}
+
+/// The same, if the page is not the last one that was used of those with its number.
+#[inline(never)]
+fn perform_elsewhere<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Virtual,
+) -> bool {
+    let Some(frame) = cpu.kept.find_other_text(cpu.psw.mask, at) else {
         miss(cpu);
         return false;
     };
+    let doubleword = hardware.load_u64(frame.at(at));
+    perform_text(cpu, configuration, hardware, doubleword)
+}
+
+/// The same, if the doubleword begins with the text of the instruction.
+#[inline(always)]
+fn perform_text<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    doubleword: u64,
+) -> bool {
     let [text @ .., _, _] = doubleword.to_be_bytes();
     let Some(instruction) = insn::decode_common(&text) else {
         return if text[0] == MOVES {
@@ -56,7 +87,7 @@ pub fn perform<H: Hardware>(
     if let Instruction::Stpt { second } = instruction {
         return store_cpu_timer(cpu, configuration, hardware, second, doubleword);
     }
-    let problem = mask & PROBLEM != 0;
+    let problem = cpu.psw.problem_state();
     let run = Execution::fast(cpu, configuration, hardware);
     if let Some(Ok(Outcome::Completed | Outcome::Jumped)) = common(run, &instruction) {
         complete(cpu, configuration, problem);

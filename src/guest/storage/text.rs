@@ -44,20 +44,6 @@ pub fn kept_doubleword<H: Hardware>(cpu: &Vcpu, hardware: &H, at: Virtual) -> Op
     Some(hardware.load_u64(cpu.kept_text(at)?.at(at)))
 }
 
-/// The same on the fast path: the page is the last one that was used of those with its number, or becomes that.
-#[inline(always)]
-pub fn last_doubleword<H: Hardware>(cpu: &mut Vcpu, hardware: &H, at: Virtual) -> Option<u64> {
-    if !is_within_a_page(at) {
-        return None;
-    }
-    let mask = cpu.psw.mask;
-    let frame = match cpu.kept.find_last_text(mask, at) {
-        Some(frame) => frame,
-        None => cpu.kept.find_other_text(mask, at)?,
-    };
-    Some(hardware.load_u64(frame.at(at)))
-}
-
 /// Bytes of instruction text within a page, if the page is kept while instructions are executed one at a time.
 #[inline]
 pub fn stepped_text(cpu: &Vcpu, at: Virtual, length: u64) -> Option<Piece> {
