@@ -145,7 +145,7 @@ const BRANCH_TO_PREFIX_AREA: u32 = 0x47F00;
 ///
 /// One trap is shorter than two. Nothing can become pending meanwhile, and if a sample is due between them, they are executed
 /// one by one.
-#[inline(never)]
+#[inline(always)]
 fn return_to_program<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -170,7 +170,7 @@ fn return_to_program<H: Hardware>(
 
 /// Performs the STORE CPU TIMER with which a control program's handler begins, in the same trap as the interruption that the
 /// CPU has just taken, if nothing is to be done between them.
-#[inline(never)]
+#[inline(always)]
 pub fn perform_first<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     if !cpu.pending_work.is_only(PendingWork::SPACE)
         || cpu.psw.mask & EXTENDED_ADDRESSING == 0
@@ -190,7 +190,8 @@ pub fn perform_first<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
     if let Some(Instruction::Stpt { second }) = insn::decode_common(&text)
         && clock::stpt(&mut Execution::fast(cpu, configuration, hardware), second).is_ok()
     {
-        delivery::advance(cpu, 4);
+        // In the 64-bit addressing mode.
+        cpu.psw.address = at.0.wrapping_add(4);
         cpu.account.complete_another(false);
     }
 }

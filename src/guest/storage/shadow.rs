@@ -174,18 +174,21 @@ pub fn switch(cpu: &mut Vcpu) -> bool {
         if cpu.shadow.ready.program != cpu.control[1] {
             return false;
         }
+        if !cpu.keeps_programs() {
+            change_programs(cpu);
+        }
         HOME_SPACE
     } else {
         let wanted = [Access::Execute, Access::Fetch].map(|access| asce(cpu, access));
         if wanted != cpu.shadow.ready.sides {
             return false;
         }
+        if !cpu.is_in_home_space() && !cpu.keeps_programs() {
+            change_programs(cpu);
+        }
         SECONDARY_SPACE
     };
     cpu.real_space = cpu.real_space & !ADDRESS_SPACE | space;
-    if !cpu.is_in_home_space() && !cpu.keeps_programs() {
-        change_programs(cpu);
-    }
     true
 }
 
