@@ -25,6 +25,7 @@ pub mod dat;
 mod keys;
 pub mod moved;
 pub mod program;
+pub mod real;
 mod scalar;
 pub mod scanner;
 pub mod shadow;

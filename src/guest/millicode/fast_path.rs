@@ -8,7 +8,6 @@
 use super::execution::Execution;
 use super::path::Fast;
 use super::{clock, common, copying, psw, translation};
-use crate::delivery;
 use crate::hardware::Hardware;
 use crate::millicode::outcome::Outcome;
 use crate::state::access::Space;
@@ -17,7 +16,7 @@ use crate::state::kept::KeptPage;
 use crate::state::pending_work::PendingWork;
 use crate::state::text::Text;
 use crate::state::vcpu::Vcpu;
-use crate::storage::{self, shadow};
+use crate::storage::{self, real, shadow};
 use arch::address::{Real, Virtual};
 use arch::condition::ConditionCode;
 use arch::psw::{EXTENDED_ADDRESSING, PROBLEM};
@@ -78,10 +77,10 @@ fn perform_text<H: Hardware>(
 ) -> bool {
     let [text @ .., _, _] = doubleword.to_be_bytes();
     let Some(instruction) = insn::decode_common(&text) else {
-        return if text[0] == MOVES {
-            with_optional_specifications(cpu, configuration, hardware, doubleword)
-        } else {
-            by_real_address(cpu, configuration, hardware, doubleword)
+        return match text[0] {
+            MOVES => with_optional_specifications(cpu, configuration, hardware, doubleword),
+            LRA => load_and_store(cpu, configuration, hardware, doubleword),
+            _ => by_real_address(cpu, configuration, hardware, doubleword),
         };
     };
     if let Instruction::Stpt { second } = instruction {
@@ -289,12 +288,7 @@ fn with_optional_specifications<H: Hardware>(
     false
 }
 
-/// The instructions that use real addresses, if `text` begins with one: LOAD REAL ADDRESS, the short one with the STORE
-/// USING REAL ADDRESS that follows it if the fast path handles that too; or such a store alone.
-///
-/// A control program that changes its own text issues them together, and one trap is shorter than two.
-/// The first one cannot make an interruption pending between them. But if a sample is due there, the store traps
-/// by itself.
+/// The other instructions that use real addresses, if `text` begins with one.
 #[inline(never)]
 fn by_real_address<H: Hardware>(
     cpu: &mut Vcpu,
@@ -302,39 +296,84 @@ fn by_real_address<H: Hardware>(
     hardware: &mut H,
     text: u64,
 ) -> bool {
-    let charged = configuration.charges.of(cpu.interruption.code());
     let run = &mut Execution::fast(cpu, configuration, hardware);
-    let [a, b, c, d, behind @ ..] = text.to_be_bytes();
-    let [e, f, ..] = behind;
-    let both = match insn::decode_real(&[a, b, c, d, e, f]) {
-        Some(Instruction::Lra { r1, second }) => {
-            if !load_real_address(run, r1, second) {
-                pass_on(cpu, text);
-                return false;
-            }
-            let sample = run.cpu.sampling.next_sample();
-            let between = run.cpu.account.total().wrapping_add_signed(1 - charged);
-            let [g, h, i, j] = behind;
-            match insn::decode_real(&[g, h, i, j, 0, 0]) {
-                Some(Instruction::Sturg { r1, r2 }) if sample > between => {
-                    translation::sturg(run, r1, r2).is_ok()
-                }
-                _ => false,
-            }
-        }
-        Some(Instruction::Lrag { r1, second }) if load_real_address(run, r1, second) => false,
-        Some(Instruction::Sturg { r1, r2 }) if translation::sturg(run, r1, r2).is_ok() => false,
-        _ => {
-            pass_on(cpu, text);
-            return false;
-        }
+    let [a, b, c, d, e, f, ..] = text.to_be_bytes();
+    let performed = match insn::decode_real(&[a, b, c, d, e, f]) {
+        Some(Instruction::Lrag { r1, second }) => load_real_address(run, r1, second),
+        Some(Instruction::Sturg { r1, r2 }) => store_using_real_address(run, r1, r2),
+        _ => false,
     };
+    if performed {
+        complete(cpu, configuration, false);
+    } else {
+        pass_on(cpu, text);
+    }
+    performed
+}
+
+/// The first byte of LOAD REAL ADDRESS, the short one.
+const LRA: u8 = 0xB1;
+
+/// The first half of STORE USING REAL ADDRESS.
+const STURG: u64 = 0xB925;
+
+/// LOAD REAL ADDRESS, with the STORE USING REAL ADDRESS that follows it if the fast path handles that too.
+///
+/// A control program that changes its own text issues them together, and one trap is shorter than two.
+/// The first one cannot make an interruption pending between them. But if a sample is due there, the store traps
+/// by itself.
+#[inline(never)]
+fn load_and_store<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    text: u64,
+) -> bool {
+    let [a, b, c, d, e, f, ..] = text.to_be_bytes();
+    let Some(Instruction::Lra { r1, second }) = insn::decode_real(&[a, b, c, d, e, f]) else {
+        return false;
+    };
+    let run = &mut Execution::fast(cpu, configuration, hardware);
+    if !load_real_address(run, r1, second) {
+        pass_on(cpu, text);
+        return false;
+    }
     // Both are privileged, so the CPU is in the supervisor state.
-    cpu.account.correct(1, charged, false);
-    if both {
-        delivery::advance(cpu, 4);
+    complete(run.cpu, configuration, false);
+    if text >> 16 & 0xFFFF == STURG
+        && run.cpu.sampling.next_sample() > run.cpu.account.total()
+        && store_using_real_address(run, (text >> 4) as u8 & 15, text as u8 & 15)
+    {
+        // In the 64-bit addressing mode.
+        cpu.psw.address = cpu.psw.address.wrapping_add(4);
         cpu.account.complete_another(false);
     }
+    true
+}
+
+/// STORE USING REAL ADDRESS; false if the fast path does not handle the case.
+#[inline(always)]
+fn store_using_real_address<H: Hardware>(run: &mut Execution<'_, H, Fast>, r1: u8, r2: u8) -> bool {
+    let at = Real(run.register(r2));
+    let value = run.register(r1);
+    if at.0 & 7 == 0
+        && run.supervisor().is_ok()
+        && real::store_kept(run.cpu, run.configuration, run.hardware, at, value)
+    {
+        run.cpu.per.note_store_real();
+        return true;
+    }
+    store_elsewhere(run, r1, r2)
+}
+
+/// The same, if the page is not the one that is kept, which it is from now on.
+#[inline(never)]
+fn store_elsewhere<H: Hardware>(run: &mut Execution<'_, H, Fast>, r1: u8, r2: u8) -> bool {
+    if translation::sturg(run, r1, r2).is_err() {
+        return false;
+    }
+    let at = Real(run.register(r2));
+    real::keep_store(run.cpu, run.configuration, run.hardware, at);
     true
 }
 
