@@ -354,27 +354,28 @@ fn load_and_store<H: Hardware>(
 /// STORE USING REAL ADDRESS; false if the fast path does not handle the case.
 #[inline(always)]
 fn store_using_real_address<H: Hardware>(run: &mut Execution<'_, H, Fast>, r1: u8, r2: u8) -> bool {
-    let at = Real(run.register(r2));
-    let value = run.register(r1);
-    if at.0 & 7 == 0
+    let (at, value) = (Real(run.register(r2)), run.register(r1));
+    if at.0.is_multiple_of(8)
         && run.supervisor().is_ok()
-        && real::store_kept(run.cpu, run.configuration, run.hardware, at, value)
+        && real::store(run.cpu, run.configuration, run.hardware, at, value)
     {
         run.cpu.per.note_store_real();
         return true;
     }
-    store_elsewhere(run, r1, r2)
+    store_elsewhere(run.cpu, run.configuration, run.hardware, r1, r2)
 }
 
-/// The same, if the page is not the one that is kept, which it is from now on.
+/// The same in the other cases.
 #[inline(never)]
-fn store_elsewhere<H: Hardware>(run: &mut Execution<'_, H, Fast>, r1: u8, r2: u8) -> bool {
-    if translation::sturg(run, r1, r2).is_err() {
-        return false;
-    }
-    let at = Real(run.register(r2));
-    real::keep_store(run.cpu, run.configuration, run.hardware, at);
-    true
+fn store_elsewhere<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    r1: u8,
+    r2: u8,
+) -> bool {
+    let run = &mut Execution::fast(cpu, configuration, hardware);
+    translation::sturg(run, r1, r2).is_ok()
 }
 
 /// LOAD REAL ADDRESS; false if the fast path does not handle the case. A control program looks up each page

@@ -233,26 +233,6 @@ impl KeptArea {
     };
 }
 
-/// The page frame that was last stored into by its real address.
-#[derive(Debug)]
-pub(crate) struct KeptStore {
-    /// Its real address, and the number of requests that had been posted when its state was known; all ones for no frame.
-    pub under: [u64; 2],
-    /// Whether it is executed in place, and not data.
-    pub is_text: bool,
-    /// Where it is.
-    pub frame: PlacedFrame,
-}
-
-impl KeptStore {
-    /// No frame.
-    pub const NONE: Self = Self {
-        under: [u64::MAX; 2],
-        is_text: false,
-        frame: PlacedFrame::NONE,
-    };
-}
-
 /// Pages whose translations are kept.
 #[derive(Debug)]
 pub struct KeptPages {
@@ -279,8 +259,6 @@ pub struct KeptPages {
     moved: [MovedPages; 3],
     /// The prefix area.
     pub(crate) area: KeptArea,
-    /// The page frame that was last stored into by its real address.
-    pub(crate) store: KeptStore,
     /// The two pages whose real addresses were last loaded.
     pub real: [KeptPage<Real>; 2],
 }
@@ -330,7 +308,6 @@ impl KeptPages {
             moved: [const { [const { Cell::new(MovedPage::NONE) }; MOVED_PAGES] }; 3],
             real: [KeptPage::NOT_REAL; 2],
             area: KeptArea::NONE,
-            store: KeptStore::NONE,
         }
     }
 
@@ -550,7 +527,5 @@ impl KeptPages {
         self.forget_counters();
         self.forget_moved();
         self.real = Self::none().real;
-        // The prefix may be another one.
-        self.store = KeptStore::NONE;
     }
 }

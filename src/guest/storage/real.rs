@@ -1,66 +1,39 @@
-//! The page frame that STORE USING REAL ADDRESS stores into: kept, because a control program that changes its own text stores
-//! into each page many times.
+//! STORE USING REAL ADDRESS in the usual case: a control program changes its own text by it, many thousand times while it
+//! starts.
 
-use super::{checked_absolute, placed};
+use super::placed;
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
-use crate::state::kept::KeptStore;
 use crate::state::page_frames::{DATA, TEXT};
 use crate::state::vcpu::Vcpu;
-use arch::address::{PAGE, PREFIX_AREA, Real, Virtual};
-use insn::sensitive;
+use crate::storage::checked::Checked;
+use crate::storage::scanner;
+use arch::address::{Absolute, PREFIX_AREA, Real, Virtual};
 
-/// Stores a doubleword at a real address on its boundary, with access key zero, if its page frame is kept. Returns false, and
-/// has stored nothing, in any other case.
-///
-/// The scanner need not be told: a page that is data stays data, and one that is executed in place stays so if no sensitive
-/// instruction is stored.
+/// Stores a doubleword at a real address on its boundary, with access key zero, if prefixing and low-address protection do
+/// not matter there and the scanner need not be told: the page is data, or it is executed in place and stays so. Returns
+/// false, and has stored nothing, in any other case.
 #[inline(always)]
-pub fn store_kept<H: Hardware>(
+pub fn store<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
     at: Real,
     value: u64,
 ) -> bool {
-    let kept = &cpu.kept.store;
-    if kept.under != [at.page().0, configuration.shadow.posted()]
-        || kept.is_text && sensitive::may_be_sensitive(value, configuration.assist.caught())
-    {
+    if at.0 < PREFIX_AREA || at.0.wrapping_sub(cpu.prefix) < PREFIX_AREA {
         return false;
     }
-    hardware.store_u64(kept.frame.at(Virtual(at.0)), value);
-    true
-}
-
-/// Keeps the page frame of a real address, which was just stored into by the general rules.
-#[inline(never)]
-pub fn keep_store<H: Hardware>(
-    cpu: &mut Vcpu,
-    configuration: &Configuration,
-    hardware: &H,
-    at: Real,
-) {
-    let page = at.page();
-    // Whoever changes the state of the page afterwards posts a request.
-    let under = [page.0, configuration.shadow.posted()];
-    let absolute = cpu.absolute(page);
-    let is_text = match configuration.page_frames.raw(absolute) {
-        DATA => false,
-        // On a strict machine it matters, too, where in a page a value is stored.
-        TEXT if !configuration.strict => true,
-        _ => return,
+    let Some(checked) = Checked::doubleword(Absolute(at.0), &configuration.storage) else {
+        return false;
     };
-    // Parts of the first two pages may be protected.
-    if page.0 < PREFIX_AREA {
-        return;
+    match configuration.page_frames.raw(checked.absolute()) {
+        DATA => {}
+        // On a strict machine it matters, too, where in a page a value is stored.
+        TEXT if !configuration.strict && scanner::leaves_text(configuration, value) => {}
+        _ => return false,
     }
-    if let Ok(checked) = checked_absolute(configuration, absolute, PAGE) {
-        let frame = placed(hardware, checked.frame());
-        cpu.kept.store = KeptStore {
-            under,
-            is_text,
-            frame,
-        };
-    }
+    let frame = placed(hardware, checked.frame());
+    hardware.store_u64(frame.at(Virtual(at.0)), value);
+    true
 }

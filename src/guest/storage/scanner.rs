@@ -536,6 +536,12 @@ pub fn store_value_into<H: Hardware>(
     }
 }
 
+/// Whether a page without sensitive instructions, and without an EXECUTE, stays one when a value is stored into it.
+#[inline(never)]
+pub fn leaves_text(configuration: &Configuration, value: u64) -> bool {
+    !sensitive::may_be_sensitive(value, configuration.assist.caught())
+}
+
 /// Stores a value into the copy of a page, if it has one, as [`store_value_into`] does for a page in which no instruction
 /// but EXECUTE can be sensitive. Returns `false` if a changed halfword may be sensitive, may become it as the target of an
 /// EXECUTE, or may be the distance to one.
