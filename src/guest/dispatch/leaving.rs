@@ -52,6 +52,11 @@ pub fn leave<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
         if cpu.pending_work.is_empty() {
             return Next::Run;
         }
+        // Control programs open their interruptions all the time, and nearly always none is pending.
+        if cpu.pending_work == PendingWork::OPENED && !delivery::any_pending(cpu, configuration) {
+            cpu.pending_work = PendingWork::NOTHING;
+            return Next::Run;
+        }
         if !cpu.pending_work.any(SETTLED) {
             schedule::arm(cpu, configuration, hardware);
             // The clock may have passed the guest's comparator meanwhile.
