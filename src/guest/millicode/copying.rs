@@ -6,11 +6,12 @@
 use crate::hardware::Hardware;
 use crate::millicode::execution::{Execution, fault};
 use crate::millicode::outcome::Performed;
-use crate::millicode::path::Path;
+use crate::millicode::path::{Fast, Path};
 use crate::state::access::{Access, AccessKey, Fault, Manner, Space};
-use crate::storage::{self, Claim, Piece, moved, scanner};
+use crate::storage::{self, Claim, Piece, moved, scanner, shadow};
 use arch::address::{PAGE, Virtual};
 use arch::condition::ConditionCode;
+use arch::control::CR0_SECONDARY_SPACE;
 use arch::interruption::ProgramInterruption;
 use arch::psw::AddressSpace;
 use insn::Operand;
@@ -224,6 +225,59 @@ pub(super) fn mvcos<H: Hardware, P: Path>(
     } else {
         ConditionCode::Zero
     })
+}
+
+/// General register 0 of a control program in its home space that moves from a program, whose space is the secondary one, and
+/// the same for a move to it. The keys are those of the PSW.
+const FROM_PROGRAM: u32 = 0x81;
+const TO_PROGRAM: u32 = FROM_PROGRAM << 16;
+
+/// MOVE WITH OPTIONAL SPECIFICATIONS as a control program uses it, if it moves within two pages that are kept. Returns false,
+/// and has changed nothing, in any other case.
+#[inline(always)]
+pub(super) fn mvcos_kept<H: Hardware>(
+    run: &mut Execution<'_, H, Fast>,
+    first: Operand,
+    second: Operand,
+    r3: u8,
+) -> bool {
+    let cpu = &*run.cpu;
+    let program = cpu.control[7];
+    let home = cpu.control[13];
+    let (into, of) = match cpu.general[0] as u32 {
+        FROM_PROGRAM => (home, program),
+        TO_PROGRAM => (program, home),
+        _ => return false,
+    };
+    if !cpu.is_in_home_space()
+        || run.supervisor().is_err()
+        || cpu.control[0] & CR0_SECONDARY_SPACE == 0
+        || cpu.per.is_on()
+    {
+        return false;
+    }
+    let (to, from) = (run.address(first), run.address(second));
+    let length = run.register(r3);
+    if length > PAGE - to.byte_index() || length > PAGE - from.byte_index() {
+        return false;
+    }
+    // A page that is kept for stores is data.
+    let (Some(source), Some(target)) = (
+        cpu.kept.moved(from, Access::Fetch).get().find(of, from),
+        cpu.kept.moved(to, Access::Store).get().find(into, to),
+    ) else {
+        return false;
+    };
+    if source.frame() == target.frame() || length == 0 || shadow::stale(cpu, run.configuration) {
+        return false;
+    }
+    if length == PAGE {
+        run.hardware.move_page(source.frame(), target.frame());
+    } else {
+        run.hardware.copy(source, target, length);
+    }
+    run.cpu.set_cc(ConditionCode::Zero);
+    true
 }
 
 /// The access key in bits 56-59 of a register.

@@ -276,11 +276,12 @@ fn with_optional_specifications<H: Hardware>(
     doubleword: u64,
 ) -> bool {
     let [text @ .., _, _] = doubleword.to_be_bytes();
-    let charged = configuration.charges.of(cpu.interruption.code());
     if let Some(Instruction::Mvcos { first, second, r3 }) = insn::decode_move(&text) {
         let run = &mut Execution::fast(cpu, configuration, hardware);
-        if copying::mvcos(run, first, second, r3).is_ok() {
-            cpu.account.correct(1, charged, false);
+        if copying::mvcos_kept(run, first, second, r3)
+            || copying::mvcos(run, first, second, r3).is_ok()
+        {
+            complete(cpu, configuration, false);
             return true;
         }
     }
