@@ -2,6 +2,7 @@
 
 mod anything;
 mod fast_path;
+mod kept;
 mod keys;
 mod measurement;
 mod peripheral;
