@@ -42,7 +42,7 @@ global_asm!(
     "risbg %r2,%r3,18,23,0",
     "risbg %r2,%r3,31,32,0",
     "stg %r2,{psw}(%r15)",
-    "mvc {psw}+8(8,%r15),\\old+8(%r0)",
+    "mvc {psw_address}(8,%r15),{old_address}(%r15)",
     ".endm",
     // The entry: registers and the stamp; nothing else comes before the stamp.
     ".macro save_registers old",
@@ -283,6 +283,7 @@ global_asm!(
     machine_check_state = const offset_of!(Lowcore, machine_check_old) + 1,
     entered = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, account) + offset_of!(Account, entered),
     old = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, interruption) + offset_of!(Interruption, old),
+    old_address = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, interruption) + offset_of!(Interruption, old.address),
     window_began = const offset_of!(Lowcore, window) + offset_of!(WindowArea, began),
     window_timer = const offset_of!(Lowcore, window) + offset_of!(WindowArea, timer),
     window_far = const offset_of!(Lowcore, window) + offset_of!(WindowArea, far),
@@ -295,7 +296,8 @@ global_asm!(
     window_comparator = const offset_of!(Lowcore, window) + offset_of!(WindowArea, comparator),
     window_after = const offset_of!(Lowcore, window) + offset_of!(WindowArea, after),
     window_is_ours = const offset_of!(Lowcore, window) + offset_of!(WindowArea, is_ours),
-    psw = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, psw),
+    psw = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, psw.mask),
+    psw_address = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, psw.address),
     left = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, account) + offset_of!(Account, left),
 );
 
