@@ -38,7 +38,7 @@ pub const BUDGETS: [(&str, u64); 24] = [
 
 /// The paths of a fault: of a page without neighbours, and the mean of pages side by side. They stand apart because the others
 /// are those of instructions.
-pub const SHADOW_FILLS: [(&str, u64); 2] = [("shadow-fill", 760), ("shadow-fill-near", 165)];
+pub const SHADOW_FILLS: [(&str, u64); 2] = [("shadow-fill", 680), ("shadow-fill-near", 136)];
 
 /// The external interruption by which a machine samples.
 const CLOCK_COMPARATOR: u16 = 0x1004;

@@ -24,6 +24,15 @@ use insn::relative::{Relative, relative};
 use insn::sensitive::is_caught;
 use insn::{self, executed};
 
+/// What met an access exception.
+#[derive(Clone, Copy)]
+struct Missed {
+    /// The page.
+    at: Virtual,
+    /// Whether an instruction was fetched from it ([`is_instruction_fetch`]).
+    is_fetch: bool,
+}
+
 /// An access exception. Returns whether the instruction, whose text the CPU has, is to be performed without making its page
 /// executable.
 #[inline]
@@ -38,9 +47,14 @@ pub(super) fn access<H: Hardware>(
     if let Some(at) = cpu.access_exception_at() {
         cpu.psw.address = at;
     }
-    let charged = configuration.charges.of(code) + charged_execute(cpu, configuration, hardware);
+    let missed = Missed {
+        at: page_of_exception(cpu),
+        is_fetch: is_instruction_fetch(cpu),
+    };
+    let charged =
+        configuration.charges.of(code) + charged_execute(cpu, configuration, hardware, missed);
     cpu.account.correct(0, charged, problem);
-    match resolve(cpu, configuration, hardware) {
+    match resolve(cpu, configuration, hardware, missed) {
         Ok(in_place) => {
             shadow::alone::continue_here(cpu);
             super::note_trap(cpu);
@@ -67,14 +81,15 @@ fn charged_execute<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &H,
+    missed: Missed,
 ) -> i64 {
     let charges = &configuration.charges;
     if charges.target_fetch | charges.target_operand == 0 {
         return 0;
     }
     let here = Virtual(cpu.psw.address);
-    let at = page_of_exception(cpu);
-    if at == here.page() && is_instruction_fetch(cpu) {
+    let at = missed.at;
+    if at == here.page() && missed.is_fetch {
         // The EXECUTE itself was missed.
         return 0;
     }
@@ -159,12 +174,13 @@ fn resolve<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
+    missed: Missed,
 ) -> Result<bool, Fault> {
     let teid = cpu.interruption.identification;
     let protection = cpu.interruption.code() == Exception::Protection.code();
-    let at = page_of_exception(cpu);
+    let at = missed.at;
     let kind = teid & TEID_PROTECTION;
-    let access = if is_instruction_fetch(cpu) {
+    let access = if missed.is_fetch {
         Access::Execute
     } else if protection || teid & TEID_STORE != 0 {
         Access::Store

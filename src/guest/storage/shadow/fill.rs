@@ -8,18 +8,18 @@
 use crate::hardware::Hardware;
 use crate::state::access::{Access, Translation};
 use crate::state::configuration::Configuration;
-use crate::state::page_frames::PageState;
+use crate::state::page_frames::{DATA, TEXT, TRUSTED};
 use crate::state::shadow::recent::{Filled, REMEMBERED};
 use crate::state::shadow::{LastFilled, SEGMENT, Side};
 use crate::state::vcpu::Vcpu;
 use crate::storage::checked::Checked;
-use crate::storage::scanner;
 use crate::storage::shadow::catch_up::catch_up;
-use crate::storage::shadow::entry::entry;
+use crate::storage::shadow::entry::{entry, of_data, of_unusual};
 use crate::storage::shadow::pool::pool;
 use crate::storage::shadow::spaces::{empty, place, root, take_page_table, take_table};
 use crate::storage::shadow::{is_complete, stale};
-use arch::address::{Absolute, PAGE, Real, Virtual};
+use crate::storage::{self, scanner};
+use arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
 use arch::control::{CR0_INSTRUCTION_EXECUTION_PROTECTION, asce};
 use arch::table::{
     PTE_EXECUTION_PROTECTION, PTE_FRAME, PTE_INVALID, PTE_PROTECTION, PTE_ZERO, RTE_INVALID,
@@ -93,11 +93,15 @@ pub(super) const BLOCK: u64 = 16;
 /// Pages of a block of a program, which has few pages and is often short-lived.
 pub(super) const BLOCK_OF_PROGRAM: u64 = 4;
 
+/// Entries that are looked at together. A block is a multiple of it.
+const TOGETHER: u64 = 4;
+
 /// Enters the other pages of the block with the page of `translation`, whose entry in the shadow is at `place`. Returns how
 /// many.
 ///
 /// The requests of other CPUs are as little known here as they were when the page itself was entered: what they purge
 /// afterwards is dropped on the way out.
+#[inline(never)]
 fn enter_neighbours<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
@@ -106,60 +110,76 @@ fn enter_neighbours<H: Hardware>(
     side: Side,
     translation: &Translation,
 ) -> u64 {
-    // The walk has fetched an entry there, and the block does not cross the boundary of a page.
-    let from = cpu.absolute(translation.entry);
-    let Some(from) = Checked::doubleword(from, &configuration.storage) else {
-        return 0;
-    };
-    let frame_of_table = from.frame();
     let length = 8 * if side == Side::Single {
         BLOCK_OF_PROGRAM
     } else {
         BLOCK
     };
-    let first = Virtual(translation.entry.byte_index() & !(length - 1));
+    // The walk has fetched an entry of the block, which does not cross the boundary of a page.
+    let from = Absolute(cpu.absolute(translation.entry).0 & !(length - 1));
+    let Some(block) = Checked::doubleword(from, &configuration.storage) else {
+        return 0;
+    };
+    let from = storage::placed(hardware, block.frame());
+    let first = translation.entry.byte_index() & !(length - 1);
     let places = Real(place.0 & !(length - 1));
     let pool = pool(cpu, configuration);
+    // If the protection of the page that was asked for is that of its segment, it is theirs, too. If not, a store finds out.
+    let all = if translation.protected {
+        PTE_PROTECTION
+    } else {
+        0
+    };
+    let forbids = cpu.control[0] & CR0_INSTRUCTION_EXECUTION_PROTECTION != 0;
+    let data = of_data(side);
     let mut entered = 0;
-    for offset in (0..length).step_by(8) {
-        let place = places.offset(offset);
-        if hardware.hsa_load(place) & PTE_INVALID == 0 {
+    // Where one page is not there, those beside it often are not either.
+    for group in (0..length).step_by(8 * TOGETHER as usize) {
+        let at = first + group;
+        let [one, two] = hardware.load_two(from, [at, at + 8]);
+        let [three, four] = hardware.load_two(from, [at + 16, at + 24]);
+        if one & two & three & four & PTE_INVALID != 0 {
             continue;
         }
-        let guest = hardware.load_u64(frame_of_table.at(first.offset(offset)));
-        if guest & (PTE_INVALID | PTE_ZERO) != 0 {
-            continue;
-        }
-        let frame = cpu.absolute(Real(guest & PTE_FRAME));
-        let value = entry(configuration, usize::from(cpu.address), side, frame);
-        // Whether a device has stored into a page with a copy is found when the page itself is executed.
-        if value & PTE_INVALID != 0 || side == Side::Instructions && is_copied(configuration, frame)
-        {
-            continue;
-        }
-        // If the protection of the page that was asked for is that of its segment, it is theirs, too. If not, a store
-        // finds out.
-        let mut protection = guest & PTE_PROTECTION;
-        if translation.protected {
-            protection = PTE_PROTECTION;
-        }
-        if guest & PTE_EXECUTION_PROTECTION != 0
-            && cpu.control[0] & CR0_INSTRUCTION_EXECUTION_PROTECTION != 0
-        {
-            if side == Side::Instructions {
+        for offset in (group..group + 8 * TOGETHER).step_by(8) {
+            let guest = hardware.load_u64(block.offset(offset));
+            if guest & (PTE_INVALID | PTE_ZERO) != 0 {
                 continue;
             }
-            protection |= PTE_EXECUTION_PROTECTION;
+            let place = places.offset(offset);
+            if hardware.hsa_load(place) & PTE_INVALID == 0 {
+                continue;
+            }
+            // No page of a prefix area: few are accessed, and one that is has an entry by the access itself.
+            let frame = Absolute(guest & PTE_FRAME);
+            if frame.0 < PREFIX_AREA
+                || frame.0.wrapping_sub(cpu.prefix) < PREFIX_AREA
+                || !configuration.storage.holds_byte(frame)
+            {
+                continue;
+            }
+            let mut value = match configuration.page_frames.raw(frame) {
+                DATA => frame.0 | data,
+                TEXT | TRUSTED => frame.0 | PTE_PROTECTION,
+                // Whether a device has stored into a page with a copy is found when the page itself is executed.
+                _ if side == Side::Instructions => continue,
+                _ => of_unusual(configuration, side, frame, frame.0),
+            };
+            if value & PTE_INVALID != 0 {
+                continue;
+            }
+            if guest & PTE_EXECUTION_PROTECTION != 0 && forbids {
+                if side == Side::Instructions {
+                    continue;
+                }
+                value |= PTE_EXECUTION_PROTECTION;
+            }
+            let protection = all | guest & PTE_PROTECTION;
+            pool.enter_new(hardware, place, frame, value | protection);
+            entered += 1;
         }
-        pool.enter_new(hardware, place, frame, value | protection);
-        entered += 1;
     }
     entered
-}
-
-/// Whether a page is executed from a copy.
-fn is_copied(configuration: &Configuration, frame: Absolute) -> bool {
-    matches!(configuration.page_frames.state(frame), PageState::Copied(_))
 }
 
 /// The shadow page table for a virtual address, whose entry in the guest's own page table is at
@@ -198,7 +218,8 @@ fn page_table<H: Hardware>(
     Some(table)
 }
 
-/// The same by the shadow's own tables.
+/// The same by the shadow's own tables. Out of line, so that what it needs is not computed before.
+#[inline(never)]
 fn walk<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,

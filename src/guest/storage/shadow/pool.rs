@@ -91,12 +91,15 @@ impl List {
     /// Makes a member the first one of a frame's list.
     #[inline]
     fn insert<H: Hardware>(self, pool: Pool, hardware: &mut H, frame: u64, member: u64) {
-        let behind = self.head(pool, hardware, frame);
+        let at = pool.heads(frame);
+        let heads = hardware.hsa_load(at);
+        let behind = heads >> self.shift() & RIGHT;
         hardware.hsa_store(self.link(pool, member), (FIRST | frame) << 32 | behind);
         if behind != 0 {
             self.change(pool, hardware, behind, RIGHT, member << 32);
         }
-        self.set_head(pool, hardware, frame, member);
+        let others = heads & !(RIGHT << self.shift());
+        hardware.hsa_store(at, others | member << self.shift());
     }
 
     /// Removes a member from its list, if it is in one.

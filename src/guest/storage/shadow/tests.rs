@@ -579,6 +579,8 @@ fn a_first_execution_takes_the_entries_of_its_frame_and_no_other() {
 
 #[test]
 fn a_fill_enters_the_valid_pages_of_its_block_once_the_first_fills_are_behind() {
+    /// No storage of the guest.
+    const BEYOND: u64 = 0x7FFF_F000;
     let mut test = Test::new();
     for space in [0, 4, 8] {
         for page in 0..3 {
@@ -588,6 +590,11 @@ fn a_fill_enters_the_valid_pages_of_its_block_once_the_first_fills_are_behind() 
     assert_eq!(left(&mut test), [9, 0], "each was accessed");
     test.take(Step::SetPage(1, 2, PTE_INVALID));
     test.take(Step::SetPage(1, 3, FRAMES_AT | PTE_PROTECTION));
+    test.take(Step::SetPage(1, 4, PAGE));
+    test.take(Step::SetPage(1, 5, BEYOND));
+    for page in 8..12 {
+        test.take(Step::SetPage(1, page, PTE_INVALID));
+    }
     let at = Virtual(SEGMENT);
     assert!(test.access(
         Place {
@@ -609,6 +616,10 @@ fn a_fill_enters_the_valid_pages_of_its_block_once_the_first_fills_are_behind() 
     assert_eq!(entry(1), Some(FRAMES_AT + 5 * PAGE));
     assert_eq!(entry(2), None, "an invalid page");
     assert_eq!(entry(3), Some(FRAMES_AT | PTE_PROTECTION));
+    assert_eq!(entry(4), None, "a page of the prefix area");
+    assert_eq!(entry(5), None, "a page that is no storage");
+    assert_eq!(entry(9), None, "a page among others that are invalid");
+    assert_eq!(entry(6), Some(FRAMES_AT + 10 * PAGE));
     assert!(entry(BLOCK - 1).is_some(), "the last one of the block");
 }
 
