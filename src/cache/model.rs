@@ -44,9 +44,16 @@ impl Remembered {
 }
 
 fn is_there(history: &[u64], line: u64, ways: usize) -> bool {
-    let Some(last) = history.iter().rposition(|known| *known == line) else {
-        return false;
-    };
-    let others: BTreeSet<u64> = history[last + 1..].iter().copied().collect();
-    others.len() < ways
+    let mut others = BTreeSet::new();
+    for &known in history.iter().rev() {
+        if known == line {
+            return true;
+        }
+        others.insert(known);
+        // Whatever came before, the line is not present.
+        if others.len() == ways {
+            return false;
+        }
+    }
+    false
 }
