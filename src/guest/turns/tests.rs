@@ -10,7 +10,8 @@
 use super::{Passing, Reason, Word, Words, begin, bit, give, join};
 use crate::state::schedule::NEVER;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::vec::Vec;
 
@@ -299,6 +300,52 @@ impl Passing for &Replay<'_> {
     }
 }
 
+/// Hashes a state in fewer steps than the hash of the standard library, which takes a third of a search. States with the
+/// same hash are still compared.
+#[derive(Default)]
+struct Quick(u64);
+
+impl Quick {
+    fn mix(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+impl Hasher for Quick {
+    fn finish(&self) -> u64 {
+        // The table looks at the low bits, and a product is best in the high ones.
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for part in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            self.mix(u64::from_ne_bytes(word));
+        }
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.mix(byte.into());
+    }
+
+    fn write_u16(&mut self, value: u16) {
+        self.mix(value.into());
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.mix(word);
+    }
+
+    fn write_isize(&mut self, word: isize) {
+        self.mix(word as u64);
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.mix(word as u64);
+    }
+}
+
 /// A search through all states.
 struct Search {
     exact: bool,
@@ -582,16 +629,17 @@ impl Search {
     fn all(&self, actions: &[u8]) -> Seen {
         let mut seen = Seen::default();
         let first = self.first(actions);
-        let mut known: HashMap<State, ()> = HashMap::new();
+        let mut known: HashSet<State, BuildHasherDefault<Quick>> = HashSet::default();
         let mut open = vec![first.clone()];
-        known.insert(first, ());
+        known.insert(first);
         while let Some(state) = open.pop() {
             seen.states += 1;
             let mut moves = false;
             for number in 0..usize::from(self.cpus) {
                 for after in self.step(&state, number) {
                     moves = true;
-                    if known.insert(after.clone(), ()).is_none() {
+                    if !known.contains(&after) {
+                        known.insert(after.clone());
                         open.push(after);
                     }
                 }
