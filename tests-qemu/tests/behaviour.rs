@@ -5,6 +5,7 @@
 use std::{
     env,
     sync::{Arc, Condvar, Mutex},
+    thread,
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -68,9 +69,14 @@ impl Shown {
 /// Guests that wait for many seconds of the host's clock. They begin first, and the others run meanwhile.
 const WAITING: [&str; 2] = ["b_watchdog_of_two", "b_watchdog"];
 
-/// How many guests run side by side: as the harness of the other tests, this one heeds the variable.
+/// How many guests run side by side, if the environment does not say it as for the harness of the other tests: one more than
+/// there are CPUs, because a guest often waits.
 fn threads() -> Option<usize> {
-    env::var("RUST_TEST_THREADS").ok()?.parse().ok()
+    let said = env::var("RUST_TEST_THREADS").ok();
+    match said.and_then(|threads| threads.parse().ok()) {
+        Some(threads) => Some(threads),
+        None => Some(thread::available_parallelism().ok()?.get() + 1),
+    }
 }
 
 fn main() -> anyhow::Result<()> {
