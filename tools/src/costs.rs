@@ -3,31 +3,31 @@
 use link::tally::Cause;
 
 /// Entry, stamps, pending test and exit, which the guest cannot see separately.
-pub const TRAP: (&str, u64) = ("trap", 80);
+pub const TRAP: (&str, u64) = ("trap", 72);
 
 /// Path budgets in instructions, DAT on and warm.
 pub const BUDGETS: [(&str, u64); 24] = [
-    ("trap-decode", 165),
-    ("ssm", 200),
-    ("stnsm", 200),
-    ("stosm", 200),
-    ("stpt", 200),
-    ("lpp", 200),
-    ("ecctr", 200),
-    ("lpswe", 210),
-    ("lctlg-1", 180),
-    ("svc", 160),
-    ("sigp-sense", 200),
-    ("stfl", 200),
+    ("trap-decode", 145),
+    ("ssm", 150),
+    ("stnsm", 150),
+    ("stosm", 160),
+    ("stpt", 160),
+    ("lpp", 150),
+    ("ecctr", 160),
+    ("lpswe", 175),
+    ("lctlg-1", 150),
+    ("svc", 135),
+    ("sigp-sense", 140),
+    ("stfl", 150),
     ("mvpg", 540),
-    ("stsi-1.1.1", 940),
-    ("diagnose-44", 930),
+    ("stsi-1.1.1", 930),
+    ("diagnose-44", 920),
     // Program interruptions of the guest: an operation that is not assigned, an operand that the machine refuses, and what
     // the hardware refuses.
-    ("illegal", 610),
-    ("specification", 470),
-    ("reflected", 300),
-    ("monitor-call", 200),
+    ("illegal", 585),
+    ("specification", 435),
+    ("reflected", 285),
+    ("monitor-call", 190),
     ("sample", 250),
     ("sample-1m", 250),
     ("sample-combined", 450),
