@@ -35,12 +35,14 @@ pub const DEVICE_PATHS_GUEST: &str = "bench-devices";
 /// A CPU-bound guest that runs on bare QEMU too and takes no interruption.
 pub const BARE_GUEST: &str = "spin";
 
-/// The same loop with a handler of eleven instructions that only rearms the clock comparator every
-/// [`TIMER_INTERVAL`] instructions.
-pub const TIMER_GUEST: &str = "bare-timer";
-
-/// The interval of [`TIMER_GUEST`], in cycles.
-pub const TIMER_INTERVAL: u64 = 10_000;
+/// The same loop with a handler of eleven instructions that only rearms the clock comparator, by the interval of its
+/// interruptions in cycles: the least that samples could cost. Each has the most that samples may take in host time, as a ratio
+/// to it.
+pub const TIMER_GUESTS: [(u64, &str, &str, f64); 3] = [
+    (1_000_000, "1,000,000", "bare-timer-1000000", 1.03),
+    (100_000, "100,000", "bare-timer-100000", 1.05),
+    (10_000, "10,000", "bare-timer-10000", 1.15),
+];
 
 /// The path from a program to a virtio device, with one buffer of one descriptor. The device is a network card. The way
 /// back, `virtio-give-back`, has no budget: the device interrupts when the host lets it, and on a busy host a trap of
@@ -243,26 +245,17 @@ fn console_of(mut options: RunOptions, progress: &Progress) -> Result<String> {
 /// Measures host-time ratios in this many pairs each.
 pub fn ratios(options: &RunOptions, pairs: usize, progress: &Progress) -> Result<Vec<Ratio>> {
     let mut ratios = Vec::new();
-    for (what, sampling, bare, budget) in [
-        (
-            "sampling off, to bare QEMU".to_owned(),
-            Sampling::Off,
-            BARE_GUEST,
-            1.05,
-        ),
-        (
-            "a sample every 1,000,000 cycles, to bare QEMU".to_owned(),
-            Sampling::Every(1_000_000),
-            BARE_GUEST,
-            1.05,
-        ),
-        (
-            "a sample every 10,000 cycles, to a bare timer handler".to_owned(),
-            Sampling::Every(TIMER_INTERVAL),
-            TIMER_GUEST,
-            1.15,
-        ),
-    ] {
+    let off = ("sampling off, to bare QEMU".to_owned(), Sampling::Off);
+    let million = (
+        "a sample every 1,000,000 cycles, to bare QEMU".to_owned(),
+        Sampling::Every(1_000_000),
+    );
+    let to_bare = [off, million].map(|(what, sampling)| (what, sampling, BARE_GUEST, 1.05));
+    let to_timers = TIMER_GUESTS.map(|(interval, words, guest, budget)| {
+        let what = format!("a sample every {words} cycles, to a bare timer handler");
+        (what, Sampling::Every(interval), guest, budget)
+    });
+    for (what, sampling, bare, budget) in to_bare.into_iter().chain(to_timers) {
         let mut step = progress.step(&format!("timing {what}"));
         let mut measured = Vec::new();
         for pair in 0..pairs {

@@ -15,6 +15,7 @@
 extern crate alloc;
 
 pub mod attempt;
+pub mod bare_timer;
 pub mod check;
 pub mod clause;
 pub mod console;

@@ -1,27 +1,14 @@
-//! The loop of `spin` under a clock comparator that interrupts every 10,000 instructions, with a handler
-//! of eleven instructions that only rearms it: the least that sampling at that interval could cost.
-#![no_std]
-#![no_main]
+//! The loop of [`spin`](crate::spin) under a clock comparator that interrupts at an interval, with a handler of eleven
+//! instructions that only rearms it: the least that sampling at that interval could cost.
 
 use core::arch::global_asm;
 
-use guests::externals::CLOCK_COMPARATOR;
-use guests::insn::clock::{sckc, stckf};
-use guests::insn::control::{lctlg_0, stctg_0, stnsm, stosm};
-use guests::interruption::Class;
-use guests::psw::{self, Psw};
-use guests::{lowcore, println};
-
-guests::clause!(
-    "measure: the CPU-bound loop with a bare timer interruption",
-    native = true
-);
-guests::guest!(run);
-
-/// Instructions, and nanoseconds of a clock that advances one for each, between two interruptions.
-const INTERVAL: u64 = 10_000;
-/// The same in TOD-clock units: 4096 of them make 1000 ns.
-const UNITS: u64 = INTERVAL * 4096 / 1000;
+use crate::externals::CLOCK_COMPARATOR;
+use crate::insn::clock::{sckc, stckf};
+use crate::insn::control::{lctlg_0, stctg_0, stnsm, stosm};
+use crate::interruption::Class;
+use crate::psw::{self, Psw};
+use crate::{lowcore, println};
 
 // The interval is at real C08, the interruptions are counted at C10, registers are saved at C20.
 global_asm!(
@@ -44,17 +31,20 @@ unsafe extern "C" {
     fn rearm();
 }
 
-fn run() {
-    lowcore::write(0xC08, UNITS);
+/// Runs the loop with an interruption every `interval` instructions: nanoseconds of a clock that advances one for each.
+pub fn run(interval: u64) {
+    // TOD-clock units: 4096 of them make 1000 ns.
+    let units = interval * 4096 / 1000;
+    lowcore::write(0xC08, units);
     lowcore::write(0xC10, 0_u64);
     lowcore::write(
         Class::External.new(),
         Psw::new(psw::INITIAL, rearm as *const () as u64),
     );
     lctlg_0(stctg_0() | CLOCK_COMPARATOR);
-    sckc(stckf() + UNITS);
+    sckc(stckf() + units);
     stosm::<0x01>();
-    let result = guests::spin::spin();
+    let result = crate::spin::spin();
     stnsm::<0xFE>();
     println!("bare-timer: {result:016x}");
     let interruptions: u64 = lowcore::read(0xC10);
