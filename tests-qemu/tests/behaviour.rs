@@ -73,7 +73,7 @@ const WAITING: [&str; 2] = ["b_watchdog_of_two", "b_watchdog"];
 /// there are CPUs, because a guest often waits.
 fn threads() -> Option<usize> {
     let said = env::var("RUST_TEST_THREADS").ok();
-    match said.and_then(|threads| threads.parse().ok()) {
+    match said.and_then(|threads| threads.parse().ok().filter(|threads| *threads > 0)) {
         Some(threads) => Some(threads),
         None => Some(thread::available_parallelism().ok()?.get() + 1),
     }

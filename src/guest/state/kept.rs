@@ -346,8 +346,10 @@ impl KeptPages {
     #[inline(always)]
     pub fn find_text(&self, mask: u64, at: Virtual) -> Option<PlacedFrame> {
         let set = text_set(at);
-        let last = self.text[set].find_frame(mask, at);
-        last.or_else(|| self.text[TEXT_SETS + set].find_frame(mask, at))
+        match self.text[set].find_frame(mask, at) {
+            None => self.text[TEXT_SETS + set].find_frame(mask, at),
+            found => found,
+        }
     }
 
     /// The same, if it is the page of its set that was last used.

@@ -2,7 +2,7 @@
 
 use tempfile::TempDir;
 
-use crate::guest::{boot, run_linux, section};
+use crate::guest::{NO_CIPHER_TESTS, boot, run_linux, section};
 
 /// The script that the guest runs.
 const QUESTIONS: &str = r"
@@ -79,8 +79,8 @@ fn linux_runs_a_command_below_which_is_hercules() {
         "2000",
     ];
     // The kernel tests its ciphers while it boots, which takes a large part of that time in an emulator that interprets.
-    let append = "quiet cryptomgr.notests";
-    let command = ["--append", append, "--", "uname -m; exit 6"];
+    let append = format!("quiet {NO_CIPHER_TESTS}");
+    let command = ["--append", &append, "--", "uname -m; exit 6"];
     let line: Vec<&str> = options.into_iter().chain(command).collect();
     let finished = run_linux(directory.path(), &line);
     assert_eq!(finished.code, Some(6), "{finished:?}");

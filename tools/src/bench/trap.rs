@@ -38,7 +38,7 @@ use paths::{Paths, paths};
 pub const GUEST: &str = "trap";
 
 /// The routine that fetches, decodes and performs a common instruction in the usual case, generic
-/// arguments apart.
+/// arguments apart; the names of its parts begin so, too.
 pub const FAST_PATH: &str = "millicode::fast_path::perform";
 
 /// Where program interruptions enter.
@@ -186,6 +186,11 @@ impl<'d> Inlined<'d> {
     fn read(elf: &'d [u8]) -> Result<Self> {
         let elf =
             object::File::parse(elf).context("the image is not an ELF file; build it again")?;
+        if elf.section_by_name(".debug_info").is_none() {
+            bail!(
+                "the image has no debug information, by which the path `trap` is divided; build it with `debug = 1`, and without `strip`"
+            );
+        }
         let load = |id: gimli::SectionId| -> Result<_, gimli::Error> {
             let section = elf.section_by_name(id.name());
             let data = section.and_then(|section| section.data().ok());

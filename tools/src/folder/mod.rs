@@ -123,7 +123,9 @@ fn holder(file: &File) -> String {
             (is_lock && is_here).then(|| format!("process {process}"))
         })
     };
-    process().unwrap_or_else(|| "of another process".to_owned())
+    // The list changes while it is read in pieces, and a line may be in none of them.
+    let found = (0..3).find_map(|_| process());
+    found.unwrap_or_else(|| "of another process".to_owned())
 }
 
 /// The directory of a new run: the chosen one, or the first of `millimeter-GUEST-1`, `-2`, … that
