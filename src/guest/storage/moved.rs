@@ -9,6 +9,7 @@ use crate::hardware::Hardware;
 use crate::state::access::{Access, Fault, Manner, Space};
 use crate::state::configuration::Configuration;
 use crate::state::kept::MovedPage;
+use crate::state::page_frames::PageState;
 use crate::state::vcpu::Vcpu;
 use crate::storage::{Claim, Piece, is_within_a_page, piece, shadow, text_within_a_page};
 use arch::address::{PAGE, Virtual};
@@ -68,7 +69,8 @@ fn within_a_page<H: Hardware>(
     translate(cpu, configuration, hardware, space, at, length, access)
 }
 
-/// The same for a page that is not kept; it is from now on, unless parts of it may be protected.
+/// The same for a page that is not kept; it is from now on, unless parts of it may be protected, or the scanner must be told of
+/// a store into it, which may yet not be made.
 #[inline(never)]
 fn translate<H: Hardware>(
     cpu: &Vcpu,
@@ -81,7 +83,12 @@ fn translate<H: Hardware>(
 ) -> Result<Piece, Fault> {
     let manner = Manner::without_key(Some(space), access);
     let found = piece(cpu, configuration, hardware, manner, at, length)?;
-    if length != 0 && (access != Access::Store || at.page().0 > PAGE) {
+    let is_kept = access != Access::Store
+        || at.page().0 > PAGE && {
+            let frame = found.start().absolute().page();
+            configuration.page_frames.state(frame) == PageState::Data
+        };
+    if length != 0 && is_kept {
         let page = MovedPage::new(space.asce(cpu), at, found.start());
         cpu.kept.moved(at, access).set(page);
     }

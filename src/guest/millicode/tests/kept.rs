@@ -12,6 +12,7 @@ use crate::{delivery, dispatch, storage};
 use arch::address::{Absolute, PAGE, Virtual};
 use arch::control::CR0_SECONDARY_SPACE;
 use arch::psw::{ADDRESS_SPACE, ADDRESSING_64, DAT, KEY, PROBLEM, Psw, SECONDARY_SPACE};
+use arch::table::PTE_INVALID;
 use insn::Operand;
 use proptest::prelude::*;
 
@@ -366,4 +367,68 @@ fn a_handler_of_a_space_that_was_changed_does_not_begin_with_text_of_the_one_bef
         fast_path::perform_first(cpu, configuration, hardware);
         assert_eq!(cpu.psw.address == TEXT + 4, begins, "{mode:x} {changes}");
     }
+}
+
+#[test]
+fn a_move_that_is_shortened_after_an_exception_still_ends_the_text_that_it_stores_into() {
+    let mut bench = translating();
+    bench.cpu.psw.mask = HOME;
+    dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+    // MVCOS 0(5),0(6),7 to a program: its page 5 is executed, and its page 6 is not there.
+    bench.set(TEXT, &[0xC8, 0x70, 0x50, 0x00, 0x60, 0x00]);
+    bench.set(0x10_5000, &[0x07, 0xFE]);
+    let entry = PAGES + 0x800 + 6 * 8;
+    bench.set_doublewords(entry, &[PTE_INVALID]);
+    let Bench {
+        configuration,
+        hardware,
+        ..
+    } = &mut bench;
+    make_executable(configuration, hardware, Absolute(0x10_5000), Entry::At(0));
+    dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+    bench.cpu.general[0] = 0x81_0000;
+    (bench.cpu.general[5], bench.cpu.general[6]) = (0x5FF0, 0x7000);
+    for (length, state) in [(0x20, PageState::Text), (0x10, PageState::Data)] {
+        bench.cpu.general[7] = length;
+        for _ in 0..2 {
+            refuse(&mut bench, HOME, 6);
+            let Bench {
+                cpu,
+                configuration,
+                hardware,
+            } = &mut bench;
+            if !fast_path::perform(cpu, configuration, hardware) {
+                dispatch::program(cpu, configuration, hardware);
+            }
+        }
+        let found = bench.configuration.page_frames.state(Absolute(0x10_5000));
+        assert_eq!(found, state, "{length:x}");
+    }
+}
+
+#[test]
+fn a_purge_in_the_home_space_forgets_what_was_kept_of_the_program_before() {
+    let mut bench = translating();
+    let program = ADDRESSING_64 | DAT;
+    bench.cpu.psw.mask = program;
+    dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+    let Bench {
+        cpu,
+        configuration,
+        hardware,
+    } = &mut bench;
+    storage::fetch_u64(cpu, configuration, hardware, Virtual(0x5000)).unwrap();
+    let is_kept = |bench: &Bench| {
+        let page = bench.cpu.kept.operand(Virtual(0x5000), false).get();
+        page.find_frame(program, Virtual(0x5000)).is_some()
+    };
+    assert!(is_kept(&bench));
+    // Another program has the page at the same place, and the first one has another place for it.
+    bench.cpu.psw.mask = HOME;
+    bench.cpu.control[1] = SEGMENTS + 0x1000;
+    bench.set_doublewords(PAGES + 0x800 + 5 * 8, &[0x5000]);
+    bench.set_doublewords(PAGES + 5 * 8, &[0x7000]);
+    complete(&mut bench, Instruction::Ptlb {});
+    dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+    assert!(!is_kept(&bench));
 }

@@ -67,6 +67,8 @@ pub(super) fn forget_moved_pages<H: Hardware>(
     configuration: &Configuration,
     hardware: &H,
 ) {
+    // What is kept of programs is looked up in their spaces, which may be others by now.
+    cpu.change_programs();
     cpu.kept.real = [KeptPage::NOT_REAL; 2];
     cpu.kept.forget_counters();
     cpu.kept.forget_moved();
@@ -112,6 +114,6 @@ fn has_moved<H: Hardware>(
         at,
         access,
     );
-    let place = kept.place().real();
-    !found.is_ok_and(|found| hardware.real_of(cpu.absolute(found.real)) == place)
+    let place = hardware.absolute_of(kept.place().real());
+    !found.is_ok_and(|found| cpu.absolute(found.real) == place)
 }
