@@ -16,7 +16,7 @@ use crate::{
     computer::progress::Progress,
     costs::{BUDGETS, SHADOW_FILLS, TRAP},
     machine::run::{NativeOptions, NativeOutcome, RunOutcome, run, run_native},
-    numbers::quantities::Sampling,
+    numbers::{grouped, quantities::Sampling},
     options::RunOptions,
 };
 
@@ -38,11 +38,7 @@ pub const BARE_GUEST: &str = "spin";
 /// The same loop with a handler of eleven instructions that only rearms the clock comparator, by the interval of its
 /// interruptions in cycles: the least that samples could cost. Each has the most that samples may take in host time, as a ratio
 /// to it.
-pub const TIMER_GUESTS: [(u64, &str, &str, f64); 3] = [
-    (1_000_000, "1,000,000", "bare-timer-1000000", 1.03),
-    (100_000, "100,000", "bare-timer-100000", 1.05),
-    (10_000, "10,000", "bare-timer-10000", 1.15),
-];
+pub const TIMER_INTERVALS: [(u64, f64); 3] = [(1_000_000, 1.03), (100_000, 1.05), (10_000, 1.15)];
 
 /// The path from a program to a virtio device, with one buffer of one descriptor. The device is a network card. The way
 /// back, `virtio-give-back`, has no budget: the device interrupts when the host lets it, and on a busy host a trap of
@@ -250,9 +246,12 @@ pub fn ratios(options: &RunOptions, pairs: usize, progress: &Progress) -> Result
         "a sample every 1,000,000 cycles, to bare QEMU".to_owned(),
         Sampling::Every(1_000_000),
     );
-    let to_bare = [off, million].map(|(what, sampling)| (what, sampling, BARE_GUEST, 1.05));
-    let to_timers = TIMER_GUESTS.map(|(interval, words, guest, budget)| {
-        let what = format!("a sample every {words} cycles, to a bare timer handler");
+    let to_bare =
+        [off, million].map(|(what, sampling)| (what, sampling, BARE_GUEST.to_owned(), 1.05));
+    let to_timers = TIMER_INTERVALS.map(|(interval, budget)| {
+        let every = grouped(interval);
+        let what = format!("a sample every {every} cycles, to a bare timer handler");
+        let guest = format!("bare-timer-{interval}");
         (what, Sampling::Every(interval), guest, budget)
     });
     for (what, sampling, bare, budget) in to_bare.into_iter().chain(to_timers) {
@@ -261,7 +260,7 @@ pub fn ratios(options: &RunOptions, pairs: usize, progress: &Progress) -> Result
         for pair in 0..pairs {
             let how_far = format!("{pair} of {pairs} pairs");
             step.reach_of(pair as u64, pairs as u64, &how_far);
-            let below = bare_time(bare, options)?;
+            let below = bare_time(&bare, options)?;
             let above = machine_time(sampling, options)?;
             measured.push(above.as_secs_f64() / below.as_secs_f64());
         }
