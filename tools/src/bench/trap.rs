@@ -285,7 +285,7 @@ impl<'a> Code<'a> {
         }
         if performed {
             bail!(
-                "{FAST_PATH} does not return in the usual trap of the guest {GUEST}, so the path `trap` cannot be told from the rest; let it return before the exit:\n{trap}"
+                "{FAST_PATH} does not return to {ENTRY} in the usual trap of the guest {GUEST}, so the path `trap` cannot be told from the rest; let it return before the exit:\n{trap}"
             );
         }
         if trap.outside() == trap.whole() {

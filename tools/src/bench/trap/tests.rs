@@ -90,7 +90,7 @@ fn a_routine_belongs_to_the_performance_only_when_the_performance_calls_it() {
 fn performance_that_does_not_return_is_an_error() {
     let path = log(&[0x100, 0x200, 0x204, 0x120]);
     let error = measured(&path.repeat(3), 3).unwrap_err().to_string();
-    assert!(error.contains("does not return"), "{error}");
+    assert!(error.contains("does not return to trap_program"), "{error}");
 }
 
 #[test]
