@@ -162,6 +162,9 @@ pub trait Hardware {
     fn hsa_fill(&mut self, at: Real, length: u64, value: u64);
     /// Fetches bytes of the HSA from any address on.
     fn hsa_fetch(&self, at: Real, into: &mut [u8]);
+    /// Moves `kept` bytes of the HSA, and zeros behind them, into `length` bytes within a page of guest storage in one
+    /// move. Nothing there was executed.
+    fn hsa_move_out(&mut self, from: Real, kept: u64, to: Checked, length: u64);
     /// Copies a page of guest storage into the HSA.
     fn copy_page(&mut self, from: Frame, to: Real);
     /// The real address by which DAT reaches an absolute page. Real 0-1FFF is the machine's own prefix area, so

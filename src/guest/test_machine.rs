@@ -122,6 +122,8 @@ pub struct TestMachine {
     pub notified: Vec<[u64; 3]>,
     /// Page-table entries that were invalidated, by table and page.
     pub invalidated: Vec<(Real, Virtual)>,
+    /// How often bytes of the HSA were moved into guest storage in one move.
+    pub moves_out: usize,
     /// How often the TLB was purged.
     pub purges: usize,
     /// The last random byte; each is one more than the one before.
@@ -173,6 +175,7 @@ impl TestMachine {
             notified: Vec::new(),
             invalidated: Vec::new(),
             purges: 0,
+            moves_out: 0,
             random: 0,
             unperformed: Vec::new(),
             unrecorded: 0,
@@ -473,6 +476,15 @@ impl Hardware for TestMachine {
     fn hsa_fetch(&self, at: Real, into: &mut [u8]) {
         let index = self.in_hsa(at);
         into.copy_from_slice(&self.hsa[index..][..into.len()]);
+    }
+
+    fn hsa_move_out(&mut self, from: Real, kept: u64, to: Checked, length: u64) {
+        let index = self.in_hsa(from);
+        let to = &mut self.storage[to.absolute().0 as usize..][..length as usize];
+        let (first, rest) = to.split_at_mut(kept as usize);
+        first.copy_from_slice(&self.hsa[index..][..kept as usize]);
+        rest.fill(0);
+        self.moves_out += 1;
     }
 
     fn copy_page(&mut self, from: Frame, to: Real) {

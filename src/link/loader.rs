@@ -46,6 +46,17 @@ pub const MAGIC: u64 = u64::from_be_bytes(*b"MMLOADR1");
 /// The machine keeps the staged bytes of each segment on this boundary.
 pub const KEPT_ALIGNMENT: u64 = 4096;
 
+/// The hardware system area, or its first part, ends here at the latest: prefixes, service-call control blocks and channel
+/// programs have 31-bit addresses.
+pub const HSA_END: u64 = 1 << 31;
+
+/// Where the machine keeps so many staged bytes, in this much storage: at the end of the hardware system area. A host that
+/// knows the storage stages them there, so that nothing has to be moved.
+pub const fn kept_at(storage: u64, kept_length: u64) -> Option<u64> {
+    let end = if storage < HSA_END { storage } else { HSA_END };
+    end.checked_sub(kept_length)
+}
+
 /// The most segments of a block.
 pub const MOST_SEGMENTS: usize = 64;
 

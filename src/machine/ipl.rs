@@ -6,7 +6,7 @@ mod guest;
 mod probe;
 mod staged;
 
-use crate::arch::address::PREFIX_AREA;
+use crate::arch::address::{Absolute, PREFIX_AREA};
 use crate::arch::facility::FacilityList;
 use crate::guest::hardware::Hardware;
 use crate::link::loader::{self, LoaderBlock, flags};
@@ -107,7 +107,7 @@ extern "C" fn ipl(from: u64, storage: u64, increment: u64) -> ! {
         ),
         None => None,
     };
-    clear_origin(&mut native, from, &plan);
+    let image = clear_origin(&mut native, from, &plan);
     let facilities = FacilityList(instruction::stfle());
     let lacking = report_lacking(&facilities);
     match block {
@@ -118,7 +118,7 @@ extern "C" fn ipl(from: u64, storage: u64, increment: u64) -> ! {
                     format_args!("the machine below lacks facilities that a guest needs"),
                 );
             }
-            guest::start(block, plan, native, facilities)
+            guest::start(block, plan, native, facilities, image)
         }
         _ => operator::prompt(lacking),
     }
@@ -156,12 +156,13 @@ fn report_lacking(facilities: &FacilityList) -> bool {
     lacking
 }
 
-/// Clears guest storage where the image was loaded.
-fn clear_origin(native: &mut Native, from: u64, plan: &Plan) {
+/// Clears guest storage where the image was loaded, and returns where that is.
+fn clear_origin(native: &mut Native, from: u64, plan: &Plan) -> (Absolute, Absolute) {
     let (base, _, end) = failure::image();
     let length = end - base;
     if from < plan.base {
         staged::fill_zero(native, plan, from, length.min(plan.base - from));
     }
     staged::fill_zero(native, plan, 0, PREFIX_AREA);
+    (Absolute(from), Absolute(from).offset(length))
 }

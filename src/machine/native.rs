@@ -531,6 +531,13 @@ impl Hardware for Native {
         }
     }
 
+    fn hsa_move_out(&mut self, from: Real, kept: u64, to: Checked, length: u64) {
+        // SAFETY: what is kept in the HSA, and guest storage, checked and within a page; nothing refers to them.
+        unsafe {
+            shared_storage::move_long((from.0, kept), (self.place::<u8>(to).addr() as u64, length))
+        };
+    }
+
     fn copy_page(&mut self, from: Frame, to: Real) {
         let from = self.place::<u64>(from.origin());
         let to = ptr::with_exposed_provenance_mut::<u64>(to.0 as usize);

@@ -1,6 +1,6 @@
 //! The program that the guest was loaded with, kept so that it can be loaded again.
 
-use arch::address::{Absolute, Real};
+use arch::address::{Absolute, PAGE, Real};
 use arch::psw::Psw;
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -25,6 +25,9 @@ pub struct Segment {
 pub struct LoadedProgram {
     /// Its initial PSW.
     pub psw: Psw,
+    /// Where instructions were executed before the program is first loaded, from the one address up to the other, if no
+    /// other place is possible.
+    pub executed: Option<(Absolute, Absolute)>,
     pub(crate) segments: heapless::Vec<Segment, MOST_SEGMENTS>,
     pub(crate) loads: AtomicU32,
 }
@@ -35,6 +38,7 @@ impl LoadedProgram {
     pub const fn new(psw: Psw) -> Self {
         Self {
             psw,
+            executed: None,
             segments: heapless::Vec::new(),
             loads: AtomicU32::new(0),
         }
@@ -49,6 +53,14 @@ impl LoadedProgram {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty()
+    }
+
+    /// Whether the machine below may have executed instructions in the page at this address, which a load now replaces.
+    #[must_use]
+    pub fn may_replace_text(&self, page: Absolute) -> bool {
+        let is_apart =
+            |(from, to): (Absolute, Absolute)| page.0 >= to.0 || page.offset(PAGE).0 <= from.0;
+        self.loads() != 0 || !self.executed.is_some_and(is_apart)
     }
 
     /// How often it has been loaded.

@@ -37,19 +37,24 @@ fn load_piece<H: Hardware>(
     done: u64,
     count: u64,
 ) {
-    let mut page = [0; PAGE as usize];
-    let piece = page.split_at_mut(count.min(PAGE) as usize).0;
     let kept = segment.kept_length.saturating_sub(done).min(count);
     let from = segment.kept.offset(done);
+    // What was loaded once fits again.
+    let Ok(at) = checked_absolute(configuration, segment.destination.offset(done), count) else {
+        return;
+    };
+    let page = at.absolute().page();
+    if !configuration.loaded_program.may_replace_text(page) {
+        hardware.hsa_move_out(from, kept, at, count);
+        return;
+    }
+    let mut bytes = [0; PAGE as usize];
+    let piece = bytes.split_at_mut(count.min(PAGE) as usize).0;
     hardware.hsa_fetch(
         from,
         piece.split_at_mut(kept.min(count).min(PAGE) as usize).0,
     );
-    let at = segment.destination.offset(done);
-    // What was loaded once fits again.
-    if let Ok(at) = checked_absolute(configuration, at, count) {
-        put(configuration, hardware, at, piece);
-    }
+    put(configuration, hardware, at, piece);
 }
 
 /// Stores bytes within a page from which the guest may have executed instructions, at most a doubleword at a

@@ -4,6 +4,8 @@
 //! addresses. It begins on a storage-increment boundary, so that READ SCP INFO can show the guest a machine that ends
 //! there.
 //!
+//! The guest's program is kept at its end, where a host that knows the storage stages it.
+//!
 //! If there is more storage, then this part is a hole in the guest's storage, and what grows with storage (shadow
 //! tables, code copies, page states) is in another part at the end of storage.
 
@@ -14,6 +16,7 @@ use crate::arch::extent::Extent;
 use crate::guest::state::channels::COPY_LENGTH;
 use crate::guest::state::device::ROOM_LENGTH;
 use crate::guest::state::shadow::{PRIVATE_LENGTH, SharedShadow};
+use crate::link::loader::{self, HSA_END};
 use core::iter;
 
 /// Room for the image with its .bss; `linker.ld` has a smaller limit.
@@ -31,8 +34,6 @@ const COPIES_IF_STRICT: u64 = 4096;
 const PAGES_OF_A_COPY: u64 = 16;
 /// Machine-level sample-data blocks of one CPU.
 pub const BLOCKS: u64 = 8;
-/// The HSA, or its first part, ends here at the latest.
-const LOW_END: u64 = 1 << 31;
 /// The most increments of a storage with a hole: READ STORAGE INFO lists them in a block of 4 KiB.
 const MOST_INCREMENTS: u64 = 1020;
 /// The most storage of the machine that is used.
@@ -124,12 +125,12 @@ pub struct Plan {
     pub stores: u64,
     /// Owners of the code copies, four bytes each.
     pub owners: u64,
-    /// Directories of the caches that the run models, CPU by CPU: from here to `kept`.
+    /// Directories of the caches that the run models, CPU by CPU: from here to `unused`.
     pub caches: u64,
-    /// The guest's program as it was staged: from here to `unused`.
-    pub kept: u64,
-    /// The first unused byte.
+    /// The first unused byte: from here to `kept`.
     pub unused: u64,
+    /// The guest's program as it was staged: from here to `end`.
+    pub kept: u64,
 }
 
 /// Allocates the HSA from its base upwards, and its other part, if there is one.
@@ -163,7 +164,7 @@ impl Plan {
     /// `None` if that is too little.
     #[must_use]
     pub fn new(storage: u64, increment: u64, needs: Needs) -> Option<Self> {
-        let end = storage.min(LOW_END);
+        let end = storage.min(HSA_END);
         if end < LEAST_STORAGE {
             return None;
         }
@@ -171,7 +172,7 @@ impl Plan {
             return Some(plan);
         }
         // As if all storage were the guest's: slightly more than needed.
-        let needed = Self::carve(0, None, Extent::up_to(end), increment, needs).unused;
+        let needed = Self::carve(0, None, Extent::up_to(end), increment, needs).end;
         let base = end.checked_sub(needed)? / increment * increment;
         if base < LEAST_STORAGE / 2 {
             return None;
@@ -180,6 +181,7 @@ impl Plan {
         Some(Self {
             end,
             top: end,
+            kept: loader::kept_at(storage, needs.kept)?,
             ..plan
         })
     }
@@ -187,7 +189,7 @@ impl Plan {
     /// The plan with a part of the guest's storage above 2 GiB, if there is enough storage for that.
     fn with_hole(storage: u64, increment: u64, needs: Needs) -> Option<Self> {
         let storage = storage.min(MOST_STORAGE);
-        if storage <= LOW_END {
+        if storage <= HSA_END {
             return None;
         }
         let mut increment = increment;
@@ -195,16 +197,17 @@ impl Plan {
             increment *= 2;
         }
         let needed = Self::carve(0, Some(0), Extent::up_to(storage), increment, needs);
-        let base = LOW_END.checked_sub(needed.unused)? / increment * increment;
+        let base = HSA_END.checked_sub(needed.end)? / increment * increment;
         let top = storage.checked_sub(needed.top)? / increment * increment;
-        if base < LEAST_STORAGE / 2 || top <= LOW_END {
+        if base < LEAST_STORAGE / 2 || top <= HSA_END {
             return None;
         }
-        let guest = Extent::with_hole(base, LOW_END, top);
+        let guest = Extent::with_hole(base, HSA_END, top);
         let plan = Self::carve(base, Some(top), guest, increment, needs);
         Some(Self {
-            end: LOW_END,
+            end: HSA_END,
             top: storage,
+            kept: loader::kept_at(storage, needs.kept)?,
             ..plan
         })
     }
@@ -250,13 +253,13 @@ impl Plan {
         let stores = carver.take_high(storage / PAGE * has_devices);
         let owners = carver.take_high(copy_count * 4);
         let caches = carver.take(needs.caches, PAGE);
-        let kept = carver.take(needs.kept, PAGE);
         let unused = carver.take(0, PAGE);
+        let end = unused + needs.kept;
         Self {
             base,
-            end: unused,
+            end,
             guest,
-            top: carver.high.unwrap_or(unused),
+            top: carver.high.unwrap_or(end),
             increment,
             heap: (heap, heap_length),
             cpus,
@@ -273,8 +276,8 @@ impl Plan {
             stores,
             owners,
             caches,
-            kept,
             unused,
+            kept: unused,
         }
     }
 }

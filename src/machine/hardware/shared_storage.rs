@@ -139,3 +139,20 @@ pub unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
         asm!("", options(nostack, preserves_flags));
     }
 }
+
+/// Moves the bytes at an address with a length to another one, and zeros behind them: MOVE LONG EXTENDED, which QEMU
+/// performs faster than a MOVE of 256 bytes at a time.
+///
+/// # Safety
+///
+/// Nothing that Rust manages lies in the second operand, and nobody stores into the first one.
+pub unsafe fn move_long(from: (u64, u64), to: (u64, u64)) {
+    // SAFETY: as the caller says. A CPU may end it before all is moved, with condition code 3.
+    unsafe {
+        asm!(
+            "0:", "mvcle %r2,%r4,0", "jo 0b",
+            inout("r2") to.0 => _, inout("r3") to.1 => _, inout("r4") from.0 => _, inout("r5") from.1 => _,
+            options(nostack)
+        );
+    }
+}

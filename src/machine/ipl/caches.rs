@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 pub fn take(plan: &Plan, number: usize, geometry: Geometry) -> Option<CpuCaches> {
     let count = geometry.doublewords();
     let at = plan.caches as usize + number * count * size_of::<u64>();
-    if at + count * size_of::<u64>() > plan.kept as usize {
+    if at + count * size_of::<u64>() > plan.unused as usize {
         return None;
     }
     // SAFETY: the directories of this CPU are within those that the plan has for all CPUs, on a page boundary;

@@ -2,7 +2,7 @@
 
 use super::calibrate::{self, Meter};
 use super::{caches, staged};
-use crate::arch::address::PAGE;
+use crate::arch::address::{Absolute, PAGE};
 use crate::arch::condition::ConditionCode;
 use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::facility::{self, FacilityList};
@@ -105,6 +105,7 @@ pub(super) fn start(
     plan: Plan,
     mut native: Native,
     facilities: FacilityList,
+    image: (Absolute, Absolute),
 ) -> ! {
     let present = sclp::cpus();
     let cpus = plan.cpus.len();
@@ -175,7 +176,7 @@ pub(super) fn start(
         );
     }
     calibrate::clear(&mut native, sequences);
-    let program = staged::keep(block, &plan, &mut native);
+    let program = staged::keep(block, &plan, &mut native, image);
 
     let exact = matches!(mode, Mode::Exact { .. });
     let frames = plan.guest.end() / PAGE;

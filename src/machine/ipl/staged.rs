@@ -39,18 +39,30 @@ pub fn needs() -> Needs {
     )
 }
 
-/// Moves what is staged into the HSA; returns the program.
-pub fn keep(block: &LoaderBlock, plan: &Plan, native: &mut Native) -> LoadedProgram {
+/// Moves what is staged into the HSA, unless the host has staged it there; returns the program. The image was IPLed at
+/// these addresses.
+pub fn keep(
+    block: &LoaderBlock,
+    plan: &Plan,
+    native: &mut Native,
+    image: (Absolute, Absolute),
+) -> LoadedProgram {
     let mut program = LoadedProgram::new(Psw {
         mask: block.psw_mask.get(),
         address: block.psw_address.get(),
     });
     let fits = |at: u64, length: u64| at.checked_add(length).is_some_and(|end| end <= plan.base);
     let mut kept = plan.kept;
+    let mut is_direct = true;
     for (number, segment) in block.segments().iter().enumerate() {
         let (staged, staged_length) = (segment.staged.get(), segment.staged_length.get());
         let (destination, length) = (segment.destination.get(), segment.length.get());
-        if !fits(staged, staged_length) || !fits(destination, length) || staged_length > length {
+        // The room in the HSA is by the same lengths, so that what begins there ends there.
+        let is_kept = staged == kept;
+        if !(is_kept || fits(staged, staged_length))
+            || !fits(destination, length)
+            || staged_length > length
+        {
             refuse(
                 WaitState::LoaderBlock,
                 format_args!(
@@ -66,8 +78,11 @@ pub fn keep(block: &LoaderBlock, plan: &Plan, native: &mut Native) -> LoadedProg
             kept: Real(kept),
             kept_length: staged_length,
         };
-        copy(native, plan, staged, segment.kept, staged_length);
-        fill_zero(native, plan, staged, staged_length);
+        if !is_kept {
+            copy(native, plan, staged, segment.kept, staged_length);
+            fill_zero(native, plan, staged, staged_length);
+        }
+        is_direct &= is_kept;
         // A block has no more segments than a program.
         let _ = program.add(segment);
         kept += staged_length.next_multiple_of(KEPT_ALIGNMENT);
@@ -78,6 +93,8 @@ pub fn keep(block: &LoaderBlock, plan: &Plan, native: &mut Native) -> LoadedProg
         loader::BLOCK_ADDRESS,
         loader::BLOCK_LENGTH.into(),
     );
+    // A host that stages there begins the image itself. Elsewhere a loader of its own may have been before.
+    program.executed = is_direct.then_some(image);
     program
 }
 

@@ -57,8 +57,8 @@ pub fn sums(plan: &Plan, open: (u64, u64)) -> Sums {
     Sums {
         text: sum(base, constants_end),
         guards,
-        program: sum(plan.kept, open.0).wrapping_add(sum(open.1, plan.unused)),
-        unused: sum(plan.unused, plan.end),
+        program: sum(plan.kept, open.0).wrapping_add(sum(open.1, plan.end)),
+        unused: sum(plan.unused, plan.kept),
     }
 }
 

@@ -14,7 +14,7 @@ use zerocopy::IntoBytes;
 use crate::{
     machine::{
         guest::{Guest, Piece},
-        stage,
+        stage::{self, Stage},
     },
     numbers::quantities::{LOAD_LIMIT, Storage},
     options::{RunOptions, Unserved, emulator::Emulator},
@@ -85,7 +85,7 @@ pub fn levels(guest: Guest, image: &Path, options: &RunOptions) -> Result<Vec<Le
 
 /// The image as a guest that has what it is given itself: its loader block and its guest's bytes.
 fn machine(image: &Path, above: &Level) -> Result<Guest> {
-    let plan = stage::plan(&above.guest, &above.options, &[])?;
+    let plan = stage::plan(&above.guest, &above.options, &[], Stage::AboveGuest)?;
     let mut machine = Guest::load(image)?;
     machine.cpus = above.guest.cpus;
     machine.pieces.push(Piece {
@@ -96,7 +96,7 @@ fn machine(image: &Path, above: &Level) -> Result<Guest> {
     let staged = plan.staged.into_iter().map(|(destination, bytes)| Piece {
         destination,
         length: bytes.len() as u64,
-        bytes,
+        bytes: bytes.to_vec(),
     });
     machine.pieces.extend(staged);
     Ok(machine)

@@ -46,7 +46,7 @@ use crate::{
         session::{self, Host},
         slot::Slot,
         snapshot::{self, Continued, Starting},
-        stage::{self, Staging},
+        stage::{self, Stage, Staging},
     },
     numbers::hexadecimal,
     numbers::quantities::{GUEST_STORAGE_LIMIT, Rtc, Sampling, Storage},
@@ -397,7 +397,7 @@ pub struct Deciding {
 /// What decides a run of this guest with these options.
 pub fn deciding(qemu: &Qemu, guest: &Guest, options: &RunOptions) -> Result<Deciding> {
     let options = resolved(options, &guest.names)?;
-    let block = stage::plan(guest, &options, &[])?.block;
+    let block = stage::plan(guest, &options, &[], Stage::of(&options))?.block;
     let setup = setup(qemu, &options, block.cpus.get(), Path::new(""));
     Ok(Deciding {
         arguments: setup.arguments(),
@@ -484,7 +484,7 @@ impl<'a> Prepared<'a> {
         progress: &Progress,
     ) -> Result<Self> {
         let options = resolved(options, &guest.names)?;
-        let plan = stage::plan(guest, &options, profilers)?;
+        let plan = stage::plan(guest, &options, profilers, Stage::of(&options))?;
         let mut prepared = Self::new(guest, options, progress)?;
         prepared.staging.write(&plan)?;
         Ok(prepared)

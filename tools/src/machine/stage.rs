@@ -1,8 +1,8 @@
 //! Staging: what QEMU puts into storage before the machine starts.
 //!
 //! The guest cannot be loaded where it belongs, because the image is IPLed low in storage and QEMU
-//! writes there too. Its bytes are staged above everything that is copied, and the loader block
-//! says what goes where.
+//! writes there too. Its bytes are staged at the end of storage, where the machine keeps them, and the loader block
+//! says what goes where. If the end of storage is not known, they are staged above everything that is copied.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use arch::tod::{UNITS_PER_MICROSECOND, UNIX_EPOCH};
 use link::{
     loader::{
         BLOCK_ADDRESS, COMMANDS_LENGTH, IN_WINDOW, KEPT_ALIGNMENT, LOWEST_STAGE, LoaderBlock,
-        MOST_STAGED, NO_ICOUNT, Segment, WHEN_WAITING, flags,
+        MOST_STAGED, NO_ICOUNT, Segment, WHEN_WAITING, flags, kept_at,
     },
     service::Request,
     state::Mode,
@@ -23,10 +23,10 @@ use tempfile::TempDir;
 use zerocopy::IntoBytes;
 
 use crate::{
-    building::forms::{Carried, Part},
+    building::forms::{Carried, Form, Part},
     machine::{guest::Guest, monitor::Socket},
     numbers::quantities::LOAD_LIMIT,
-    options::{EventForm, RunOptions},
+    options::{EventForm, RunOptions, emulator::Emulator},
 };
 
 /// Room for the HSA of a machine with this storage and so many CPUs in the check that a guest fits: slightly more than the
@@ -37,20 +37,50 @@ pub const fn room_for_hsa(storage: u64, cpus: u64) -> u64 {
     SHARED + storage / 128 + cpus * (OF_A_CPU + storage * 3 / 512)
 }
 
-/// Staged bytes begin on this boundary.
-const STAGE_ALIGNMENT: u64 = 4096;
-
 /// The layout of storage when the machine starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct Plan<'g> {
     /// The sealed block.
     pub block: LoaderBlock,
-    /// Bytes and the absolute address at which they are staged.
-    pub staged: Vec<(u64, Vec<u8>)>,
+    /// Bytes of the guest and the absolute address at which they are staged.
+    pub staged: Vec<(u64, &'g [u8])>,
+}
+
+/// Where bytes are staged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Above everything that is copied. The machine moves them.
+    AboveGuest,
+    /// Where the machine keeps them.
+    Kept,
+}
+
+impl Stage {
+    /// QEMU has the storage that it is given if that is a whole number of its increments, of which the largest below 2 GiB
+    /// is this.
+    const LARGEST_INCREMENT: u64 = 4 << 20;
+
+    /// For a run with these options in the emulator that the tool starts itself.
+    pub fn of(options: &RunOptions) -> Self {
+        let is_direct =
+            options.below == Emulator::Qemu && matches!(options.form, None | Some(Form::Elf));
+        let is_known = options.storage.0 >= LOAD_LIMIT
+            || options.storage.0.is_multiple_of(Self::LARGEST_INCREMENT);
+        if is_direct && is_known {
+            Self::Kept
+        } else {
+            Self::AboveGuest
+        }
+    }
 }
 
 /// Decides what lies where.
-pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Result<Plan> {
+pub fn plan<'g>(
+    guest: &'g Guest,
+    options: &RunOptions,
+    profilers: &[Request],
+    stage: Stage,
+) -> Result<Plan<'g>> {
     let mut block = LoaderBlock::new();
     for request in profilers {
         ensure!(
@@ -162,10 +192,14 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
     if guest.end() > storage_end {
         bail!(too_large());
     }
-    let mut place = guest
+    let above_guest = guest
         .end()
         .max(LOWEST_STAGE)
-        .next_multiple_of(STAGE_ALIGNMENT);
+        .next_multiple_of(KEPT_ALIGNMENT);
+    let (mut place, end) = match stage {
+        Stage::AboveGuest => (above_guest, storage_end),
+        Stage::Kept => (kept_at(storage, kept).with_context(too_large)?, storage),
+    };
     let mut staged = Vec::new();
     if guest.pieces.len() > block.segments.len() {
         bail!(
@@ -183,10 +217,10 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
             length: piece.length.into(),
         };
         if !piece.bytes.is_empty() {
-            staged.push((place, piece.bytes.clone()));
+            staged.push((place, &piece.bytes[..]));
         }
-        place = (place + length).next_multiple_of(STAGE_ALIGNMENT);
-        if place > storage_end {
+        place = (place + length).next_multiple_of(KEPT_ALIGNMENT);
+        if place > end {
             bail!(too_large());
         }
     }
@@ -205,11 +239,14 @@ pub fn plan(guest: &Guest, options: &RunOptions, profilers: &[Request]) -> Resul
 
 /// What a form of the image carries to run this guest on a console of text, where a person reads it.
 pub fn carried(guest: &Guest, options: &RunOptions) -> Result<Carried> {
-    let Plan { mut block, staged } = plan(guest, options, &[])?;
+    let Plan { mut block, staged } = plan(guest, options, &[], Stage::AboveGuest)?;
     block.flags = (block.flags.get() & !flags::FRAMES).into();
     block.seal();
-    let part = |(address, bytes)| Part { address, bytes };
-    let parts = [(BLOCK_ADDRESS, block.as_bytes().to_vec())]
+    let part = |(address, bytes): (u64, &[u8])| Part {
+        address,
+        bytes: bytes.to_vec(),
+    };
+    let parts = [(BLOCK_ADDRESS, block.as_bytes())]
         .into_iter()
         .chain(staged)
         .map(part)
@@ -247,12 +284,9 @@ impl Staging {
     }
 
     /// Writes the files.
-    pub fn write(&mut self, plan: &Plan) -> Result<()> {
+    pub fn write(&mut self, plan: &Plan<'_>) -> Result<()> {
         let block = (BLOCK_ADDRESS, plan.block.as_bytes());
-        let segments = plan
-            .staged
-            .iter()
-            .map(|(address, bytes)| (*address, &bytes[..]));
+        let segments = plan.staged.iter().copied();
         for (address, bytes) in std::iter::once(block).chain(segments) {
             let path = self.directory.path().join(format!("at-{address:X}"));
             fs::write(&path, bytes).with_context(|| {
@@ -349,7 +383,7 @@ mod tests {
             piece(0x1A0_0000, 0x1000, 0),
             piece(0x1B0_0000, 2, 2),
         ]);
-        let plan = plan(&big, &RunOptions::default(), &[]).unwrap();
+        let plan = plan(&big, &RunOptions::default(), &[], Stage::AboveGuest).unwrap();
         assert_eq!(plan.staged.len(), 2, "a piece without bytes needs no file");
         assert_eq!(plan.staged[0].0, 0x1B0_1000);
         assert_eq!(plan.staged[1].0, 0x1B0_3000);
@@ -357,20 +391,66 @@ mod tests {
     }
 
     #[test]
+    fn segments_are_staged_at_the_end_of_a_storage_that_is_known() {
+        let two = guest(vec![
+            piece(0x20_0000, 0x180_0000, 0x1001),
+            piece(0x1B0_0000, 2, 2),
+        ]);
+        let staged = |storage: u64| {
+            let mut options = RunOptions::new("g");
+            options.storage = Storage(storage);
+            let plan = plan(&two, &options, &[], Stage::of(&options)).unwrap();
+            let kept = kept_at(storage, plan.block.kept_length());
+            assert_eq!(Some(plan.staged[0].0), kept);
+            plan.staged.iter().map(|part| part.0).collect::<Vec<_>>()
+        };
+        assert_eq!(staged(512 << 20), [0x1FFF_D000, 0x1FFF_F000]);
+        assert_eq!(staged(4 << 30), [0x7FFF_D000, 0x7FFF_F000]);
+    }
+
+    #[test]
+    fn what_another_loads_is_staged_above_the_guest() {
+        let stage = |change: fn(&mut RunOptions)| {
+            let mut options = RunOptions::new("g");
+            change(&mut options);
+            Stage::of(&options)
+        };
+        assert_eq!(stage(|_| ()), Stage::Kept);
+        assert_eq!(stage(|options| options.form = Some(Form::Elf)), Stage::Kept);
+        let changes: [fn(&mut RunOptions); 3] = [
+            |options| options.below = Emulator::Hercules,
+            |options| options.form = Some(Form::Bios),
+            // QEMU has less, because an increment is larger.
+            |options| options.storage = Storage(1027 << 20),
+        ];
+        assert_eq!(changes.map(stage), [Stage::AboveGuest; 3]);
+    }
+
+    #[test]
     fn a_guest_that_does_not_fit_is_refused_with_the_option_that_helps() {
         let mut options = RunOptions::new("g");
         options.storage = Storage(64 << 20);
-        let error = plan(&guest(vec![piece(0x20_0000, 48 << 20, 9)]), &options, &[])
-            .unwrap_err()
-            .to_string();
+        let error = plan(
+            &guest(vec![piece(0x20_0000, 48 << 20, 9)]),
+            &options,
+            &[],
+            Stage::AboveGuest,
+        )
+        .unwrap_err()
+        .to_string();
         assert!(
             error.contains("64M") && error.contains("--storage"),
             "{error}"
         );
         options.cpus = Some(16);
-        let error = plan(&guest(vec![piece(0x20_0000, 0x1000, 9)]), &options, &[])
-            .unwrap_err()
-            .to_string();
+        let error = plan(
+            &guest(vec![piece(0x20_0000, 0x1000, 9)]),
+            &options,
+            &[],
+            Stage::AboveGuest,
+        )
+        .unwrap_err()
+        .to_string();
         assert!(
             error.contains("16 CPUs") && error.contains("--storage"),
             "{error}"
@@ -385,7 +465,7 @@ mod tests {
         ]);
         let error = format!(
             "{:#}",
-            plan(&twice, &RunOptions::default(), &[]).unwrap_err()
+            plan(&twice, &RunOptions::default(), &[], Stage::AboveGuest).unwrap_err()
         );
         assert!(
             error.contains("/tmp/g") && error.contains("overlapping"),
@@ -404,7 +484,9 @@ mod tests {
             (Mode::RealTime, 7, NO_ICOUNT),
         ] {
             options.mode = mode;
-            let block = plan(&small, &options, &[]).unwrap().block;
+            let block = plan(&small, &options, &[], Stage::AboveGuest)
+                .unwrap()
+                .block;
             assert_eq!((block.flags.get(), block.icount_shift.get()), (bits, shift));
             assert_eq!(block.interval.get(), 0);
         }
@@ -415,7 +497,7 @@ mod tests {
         let mut small = guest(vec![piece(0x20_0000, 4, 4)]);
         let mut options = RunOptions::new("g");
         let of = |guest: &Guest, options: &RunOptions| {
-            let block = plan(guest, options, &[]).unwrap().block;
+            let block = plan(guest, options, &[], Stage::AboveGuest).unwrap().block;
             (block.stacks.get(), block.has(flags::PACKED_STACKS))
         };
         assert_eq!(of(&small, &options), (0, false));
@@ -430,12 +512,16 @@ mod tests {
         let mut small = guest(vec![piece(0x20_0000, 4, 4)]);
         let mut options = RunOptions::new("g");
         (options.stacks, options.stack_copy) = (Some(64), 4096);
-        let refusal = plan(&small, &options, &[]).unwrap_err().to_string();
+        let refusal = plan(&small, &options, &[], Stage::AboveGuest)
+            .unwrap_err()
+            .to_string();
         for word in ["--stacks=dwarf", "g is not Linux", "choose --stacks"] {
             assert!(refusal.contains(word), "{refusal}");
         }
         small.is_linux = true;
-        let block = plan(&small, &options, &[]).unwrap().block;
+        let block = plan(&small, &options, &[], Stage::AboveGuest)
+            .unwrap()
+            .block;
         assert_eq!((block.stacks.get(), block.stack_copy.get()), (64, 4096));
     }
 
@@ -447,7 +533,9 @@ mod tests {
         let date = 46_021 * 86_400_000_000 * 4096;
         for (rtc, begin) in [("now", 0), ("2026-01-01T00:00:00", date)] {
             options.rtc = rtc.parse().unwrap();
-            let block = plan(&small, &options, &[]).unwrap().block;
+            let block = plan(&small, &options, &[], Stage::AboveGuest)
+                .unwrap()
+                .block;
             assert_eq!(block.begin.get(), begin, "{rtc}");
         }
     }
@@ -458,7 +546,9 @@ mod tests {
         let mut options = RunOptions::new("g");
         for text in [None, Some("i=96K/6/256/12,d=16K/4/64/1")] {
             options.exact_caches = text.map(|text| Geometry::parse(text).unwrap());
-            let block = plan(&small, &options, &[]).unwrap().block;
+            let block = plan(&small, &options, &[], Stage::AboveGuest)
+                .unwrap()
+                .block;
             let staged = block.geometry().unwrap();
             assert_eq!(staged.map(|staged| staged.to_string()).as_deref(), text);
         }
@@ -466,12 +556,8 @@ mod tests {
 
     #[test]
     fn staged_files_hold_the_bytes_and_vanish() {
-        let plan = plan(
-            &guest(vec![piece(0x20_0000, 4, 4)]),
-            &RunOptions::default(),
-            &[],
-        )
-        .unwrap();
+        let small = guest(vec![piece(0x20_0000, 4, 4)]);
+        let plan = plan(&small, &RunOptions::default(), &[], Stage::AboveGuest).unwrap();
         let mut staging = Staging::new().unwrap();
         staging.write(&plan).unwrap();
         let files = staging.files.clone();

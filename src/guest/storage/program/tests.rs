@@ -47,6 +47,37 @@ fn a_program_is_loaded_into_its_place_with_zeros_after_it_as_often_as_requested(
 }
 
 #[test]
+fn the_first_load_moves_a_page_at_once_unless_the_machine_executed_there() {
+    let bytes: Vec<u8> = (0..0x2801u32).map(|n| (n % 251) as u8 + 1).collect();
+    let load_at = |destination: u64, executed: Option<(u64, u64)>, loads: usize| {
+        let mut bench = bench(destination, 0x3000, &bytes);
+        let executed = executed.map(|(from, to)| (Absolute(from), Absolute(to)));
+        bench.configuration.loaded_program.executed = executed;
+        bench.hardware.storage.fill(0xEE);
+        for _ in 0..loads {
+            load(&bench.configuration, &mut bench.hardware);
+        }
+        let storage = &bench.hardware.storage[destination as usize - 1..][..0x3002];
+        assert_eq!(storage[1..0x2802], bytes[..]);
+        assert!(storage[0x2802..0x3001].iter().all(|&byte| byte == 0));
+        assert_eq!((storage[0], storage[0x3001]), (0xEE, 0xEE));
+        bench.hardware.moves_out
+    };
+    assert_eq!(load_at(0x4000, None, 1), 0, "it may be everywhere");
+    assert_eq!(load_at(0x4000, Some((0, 0)), 1), 3);
+    assert_eq!(load_at(0x4000, Some((0, 0)), 2), 3, "the guest, by then");
+    assert_eq!(load_at(0x4000, Some((0x3000, 0x4000)), 1), 3);
+    assert_eq!(load_at(0x4000, Some((0x3000, 0x4001)), 1), 2);
+    assert_eq!(load_at(0x4000, Some((0x6FFF, 0x9000)), 1), 2);
+    assert_eq!(load_at(0x4000, Some((0x7000, 0x9000)), 1), 3);
+    assert_eq!(
+        load_at(0x4800, Some((0x4900, 0x5900)), 1),
+        2,
+        "of four pages"
+    );
+}
+
+#[test]
 fn a_page_that_was_executed_is_scanned_again_after_a_program_is_loaded_into_it() {
     use crate::state::page_frames::PageState;
     use crate::storage::scanner::{Entry, make_executable};
