@@ -16,6 +16,7 @@ extern crate alloc;
 
 pub mod attempt;
 pub mod bare_timer;
+pub mod bare_traps;
 pub mod check;
 pub mod clause;
 pub mod console;

@@ -28,11 +28,13 @@ use crate::{
 };
 
 mod devices;
+mod floor;
 mod text;
 
 pub use text::text;
 
 use devices::{DEVICE_PARTS, Served};
+use floor::Floor;
 
 /// The script that the guest runs. Its arguments name the parts to run.
 const SCRIPT: &str = include_str!("linux/script.sh");
@@ -51,6 +53,9 @@ const SHELL_ONLY: &str = "true";
 
 /// The name of the boot among the parts.
 const BOOT: &str = "boot";
+
+/// What a boot is called where its host time is.
+const TIMED_BOOT: &str = "boot to the shell";
 
 /// A part of the script.
 #[derive(Clone, Copy, Debug)]
@@ -195,6 +200,8 @@ pub struct LinuxBench {
     pub shares: Vec<Share>,
     /// Traps of a boot and of each part, with titles.
     pub traps: Vec<(String, Vec<Traps>)>,
+    /// What QEMU takes for these traps by itself, if host time was measured.
+    pub floor: Option<Floor>,
 }
 
 impl LinuxBench {
@@ -240,10 +247,15 @@ pub fn measure(
             traps.push((part.what.to_owned(), traps_of_part));
         }
     }
+    let floor = match pairs {
+        0 => None,
+        _ => Some(Floor::measure(&bench, pairs, &traps, &timed, &times)?),
+    };
     Ok(LinuxBench {
         ratios: ratios(&timed, &times),
         shares,
         traps,
+        floor,
     })
 }
 
@@ -262,7 +274,7 @@ fn timed_parts(choice: &Choice) -> Vec<(&'static str, f64)> {
     let parts = parts.map(|part| (part.what, part.ratio));
     let devices = choice.device_parts().into_iter();
     let devices = devices.map(|(_, what, budget)| (what, budget));
-    std::iter::once(("boot to the shell", BOOT_RATIO))
+    std::iter::once((TIMED_BOOT, BOOT_RATIO))
         .chain(parts)
         .chain(devices)
         .collect()

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use comfy_table::Cell;
 
-use super::{LinuxBench, Share, Traps};
+use super::{LinuxBench, Share, Traps, floor};
 use crate::bench::{ratios_text, right, table, verdict};
 
 /// Lines of a table of traps.
@@ -16,6 +16,9 @@ pub fn text(bench: &LinuxBench) -> String {
     // Writing to a string does not fail.
     if !bench.ratios.is_empty() {
         let _ = writeln!(text, "{}\n", ratios_text(&bench.ratios));
+    }
+    if let Some(floor) = &bench.floor {
+        let _ = writeln!(text, "{}\n", floor::text(floor));
     }
     let _ = writeln!(text, "{}", shares(&bench.shares));
     for (what, lines) in &bench.traps {
