@@ -15,7 +15,8 @@ use crate::link::frame::Channel;
 use crate::link::state::Loaded;
 use crate::link::trace::Event;
 use crate::machine::hardware::hsa::Prefix;
-use crate::machine::hardware::{counting, instruction, registers, sclp, shared_storage, wait};
+use crate::machine::hardware::shared_storage::{self, Operand};
+use crate::machine::hardware::{counting, instruction, registers, sclp, wait};
 use crate::machine::io::{channel, console};
 use crate::machine::shared::Shared;
 use core::ptr;
@@ -149,16 +150,21 @@ impl Native {
         ptr::with_exposed_provenance_mut(self.real_of(at.absolute()).0 as usize)
     }
 
-    /// A place in guest storage as the sum of an address and a prefix.
+    /// The operand there.
     #[inline(always)]
-    fn sum(&self, at: Checked) -> (u64, u64) {
-        let at = at.absolute().0;
-        let prefix = if at < PREFIX_AREA {
-            self.prefix.address()
-        } else {
-            0
-        };
-        (at, prefix)
+    fn operand(&self, at: impl Place) -> Operand {
+        match at.place() {
+            Ok(at) => Operand::At(at.0),
+            Err(at) => {
+                let at = at.absolute().0;
+                let prefix = if at < PREFIX_AREA {
+                    self.prefix.address()
+                } else {
+                    0
+                };
+                Operand::Sum(at, prefix)
+            }
+        }
     }
 
     /// The pointer to the guest storage behind absolute 0-1FFF.
@@ -216,118 +222,61 @@ impl Hardware for Native {
 
     #[inline(always)]
     fn load_u8(&self, at: impl Place) -> u8 {
-        match at.place() {
-            // SAFETY: guest storage, checked.
-            Ok(at) => unsafe { shared_storage::load_u8_at(at.0) },
-            Err(at) => {
-                let (at, prefix) = self.sum(at);
-                // SAFETY: as above.
-                unsafe { shared_storage::load_u8(at, prefix) }
-            }
-        }
+        // SAFETY: guest storage, checked.
+        unsafe { shared_storage::load_u8(self.operand(at)) }
     }
 
     #[inline(always)]
     fn store_u8(&mut self, at: impl Place, value: u8) {
-        match at.place() {
-            // SAFETY: guest storage, checked.
-            Ok(at) => unsafe { shared_storage::store_u8_at(at.0, value) },
-            Err(at) => {
-                let (at, prefix) = self.sum(at);
-                // SAFETY: as above.
-                unsafe { shared_storage::store_u8(at, prefix, value) };
-            }
-        }
+        // SAFETY: guest storage, checked.
+        unsafe { shared_storage::store_u8(self.operand(at), value) };
     }
 
     #[inline(always)]
     fn load_u16(&self, at: Checked) -> u16 {
-        let (at, prefix) = self.sum(at);
         // SAFETY: guest storage, checked.
-        unsafe { shared_storage::load_u16(at, prefix) }
+        unsafe { shared_storage::load_u16(self.operand(at)) }
     }
 
     #[inline(always)]
     fn store_u16(&mut self, at: impl Place, value: u16) {
-        match at.place() {
-            // SAFETY: guest storage, checked.
-            Ok(at) => unsafe { shared_storage::store_u16_at(at.0, value) },
-            Err(at) => {
-                let (at, prefix) = self.sum(at);
-                // SAFETY: as above.
-                unsafe { shared_storage::store_u16(at, prefix, value) };
-            }
-        }
+        // SAFETY: guest storage, checked.
+        unsafe { shared_storage::store_u16(self.operand(at), value) };
     }
 
     #[inline(always)]
     fn load_u64(&self, at: impl Place) -> u64 {
-        match at.place() {
-            // SAFETY: guest storage, checked.
-            Ok(at) => unsafe { shared_storage::load_u64_at(at.0) },
-            Err(at) => {
-                let (at, prefix) = self.sum(at);
-                // SAFETY: as above.
-                unsafe { shared_storage::load_u64(at, prefix) }
-            }
-        }
+        // SAFETY: guest storage, checked.
+        unsafe { shared_storage::load_u64(self.operand(at)) }
     }
 
     #[inline(always)]
     fn load_two(&self, frame: PlacedFrame, at: [u64; 2]) -> [u64; 2] {
         let frame = frame.real().0;
         // SAFETY: guest storage, a checked frame; an offset in it, on a doubleword boundary.
-        at.map(|at| unsafe { shared_storage::load_u64(frame, at & (PAGE - 8)) })
+        at.map(|at| unsafe { shared_storage::load_u64(Operand::Sum(frame, at & (PAGE - 8))) })
     }
 
     #[inline(always)]
     fn store_u64(&mut self, at: impl Place, value: u64) {
-        match at.place() {
-            // SAFETY: guest storage, checked.
-            Ok(at) => unsafe { shared_storage::store_u64_at(at.0, value) },
-            Err(at) => {
-                let (at, prefix) = self.sum(at);
-                // SAFETY: as above.
-                unsafe { shared_storage::store_u64(at, prefix, value) };
-            }
-        }
+        // SAFETY: guest storage, checked.
+        unsafe { shared_storage::store_u64(self.operand(at), value) };
     }
 
     #[inline(always)]
     fn load_pair(&self, at: impl Place) -> [u64; 2] {
-        match at.place() {
-            // SAFETY: guest storage, checked.
-            Ok(at) => unsafe {
-                let left = shared_storage::load_u64_at(at.0);
-                [left, shared_storage::load_u64_at(at.0 + 8)]
-            },
-            Err(at) => {
-                let (at, prefix) = self.sum(at);
-                // SAFETY: as above; all of it on the same side of the prefix area's end.
-                unsafe {
-                    let left = shared_storage::load_u64(at, prefix);
-                    [left, shared_storage::load_u64(at + 8, prefix)]
-                }
-            }
-        }
+        let left = self.operand(at);
+        // SAFETY: guest storage, checked, on one side of the prefix area's end.
+        [left, left.behind(8)].map(|at| unsafe { shared_storage::load_u64(at) })
     }
 
     #[inline(always)]
     fn store_pair(&mut self, at: impl Place, [left, right]: [u64; 2]) {
-        match at.place() {
-            // SAFETY: guest storage, checked.
-            Ok(at) => unsafe {
-                shared_storage::store_u64_at(at.0, left);
-                shared_storage::store_u64_at(at.0 + 8, right);
-            },
-            Err(at) => {
-                let (at, prefix) = self.sum(at);
-                // SAFETY: as above.
-                unsafe {
-                    shared_storage::store_u64(at, prefix, left);
-                    shared_storage::store_u64(at + 8, prefix, right);
-                }
-            }
+        let at = self.operand(at);
+        // SAFETY: guest storage, checked, on one side of the prefix area's end.
+        unsafe {
+            shared_storage::store_u64(at, left);
+            shared_storage::store_u64(at.behind(8), right);
         }
     }
 
@@ -346,28 +295,14 @@ impl Hardware for Native {
 
     #[inline(always)]
     fn load_u32(&self, at: impl Place) -> u32 {
-        match at.place() {
-            // SAFETY: guest storage, checked.
-            Ok(at) => unsafe { shared_storage::load_u32_at(at.0) },
-            Err(at) => {
-                let (at, prefix) = self.sum(at);
-                // SAFETY: as above.
-                unsafe { shared_storage::load_u32(at, prefix) }
-            }
-        }
+        // SAFETY: guest storage, checked.
+        unsafe { shared_storage::load_u32(self.operand(at)) }
     }
 
     #[inline(always)]
     fn store_u32(&mut self, at: impl Place, value: u32) {
-        match at.place() {
-            // SAFETY: guest storage, checked.
-            Ok(at) => unsafe { shared_storage::store_u32_at(at.0, value) },
-            Err(at) => {
-                let (at, prefix) = self.sum(at);
-                // SAFETY: as above.
-                unsafe { shared_storage::store_u32(at, prefix, value) };
-            }
-        }
+        // SAFETY: guest storage, checked.
+        unsafe { shared_storage::store_u32(self.operand(at), value) };
     }
 
     fn compare_and_swap_u32(&mut self, at: Checked, expected: u32, new: u32) -> Result<(), u32> {

@@ -4,26 +4,54 @@
 //! or changes once. Operands of the guest have any boundary, so they are no atomic types of Rust either. On its natural
 //! boundary an operand of 2, 4 or 8 bytes is accessed concurrently, as the architecture has it.
 //!
-//! An address is the sum of two registers, as an instruction adds them: the place, and the prefix or zero.
+//! An address may be the sum of two registers, as an instruction adds them: the place, and the prefix or zero.
 
 use core::arch::asm;
 use core::ptr;
 
+/// Where an operand is.
+#[derive(Clone, Copy)]
+pub enum Operand {
+    /// At an address that needs no prefix.
+    At(u64),
+    /// At the sum of an address and the prefix or zero.
+    Sum(u64, u64),
+}
+
+impl Operand {
+    /// The operand so many bytes behind it, on the same side of the prefix area's end.
+    #[inline(always)]
+    pub fn behind(self, bytes: u64) -> Self {
+        match self {
+            Self::At(at) => Self::At(at + bytes),
+            Self::Sum(at, prefix) => Self::Sum(at + bytes, prefix),
+        }
+    }
+}
+
 macro_rules! operand {
-    ($type:ty, $load:ident, $load_at:ident, $load_instruction:literal, $store:ident, $store_at:ident, $store_instruction:literal) => {
+    ($type:ty, $load:ident, $load_instruction:literal, $store:ident, $store_instruction:literal) => {
         /// Fetches an operand.
         ///
         /// # Safety
         ///
         /// Nothing that Rust manages lies there.
         #[inline(always)]
-        pub unsafe fn $load(at: u64, prefix: u64) -> $type {
+        pub unsafe fn $load(operand: Operand) -> $type {
             let value: u64;
             // SAFETY: as the caller says. It has no effect but its result.
             unsafe {
-                asm!(concat!($load_instruction, " {value},0({at},{prefix})"), value = lateout(reg) value,
-                    at = in(reg_addr) at, prefix = in(reg_addr) prefix,
-                    options(nostack, readonly, preserves_flags));
+                match operand {
+                    Operand::At(at) => asm!(
+                        concat!($load_instruction, " {value},0({at})"), value = lateout(reg) value,
+                        at = in(reg_addr) at, options(nostack, readonly, preserves_flags)
+                    ),
+                    Operand::Sum(at, prefix) => asm!(
+                        concat!($load_instruction, " {value},0({at},{prefix})"), value = lateout(reg) value,
+                        at = in(reg_addr) at, prefix = in(reg_addr) prefix,
+                        options(nostack, readonly, preserves_flags)
+                    ),
+                }
             }
             value as $type
         }
@@ -34,82 +62,28 @@ macro_rules! operand {
         ///
         /// Nothing that Rust manages lies there.
         #[inline(always)]
-        pub unsafe fn $store(at: u64, prefix: u64, value: $type) {
+        pub unsafe fn $store(operand: Operand, value: $type) {
             // SAFETY: as the caller says.
             unsafe {
-                asm!(concat!($store_instruction, " {value},0({at},{prefix})"), value = in(reg) u64::from(value),
-                    at = in(reg_addr) at, prefix = in(reg_addr) prefix, options(nostack, preserves_flags));
-            }
-        }
-
-        /// Fetches an operand at an address that needs no prefix.
-        ///
-        /// # Safety
-        ///
-        /// Nothing that Rust manages lies there.
-        #[inline(always)]
-        pub unsafe fn $load_at(at: u64) -> $type {
-            let value: u64;
-            // SAFETY: as the caller says. It has no effect but its result.
-            unsafe {
-                asm!(concat!($load_instruction, " {value},0({at})"), value = lateout(reg) value,
-                    at = in(reg_addr) at, options(nostack, readonly, preserves_flags));
-            }
-            value as $type
-        }
-
-        /// Stores an operand at an address that needs no prefix.
-        ///
-        /// # Safety
-        ///
-        /// Nothing that Rust manages lies there.
-        #[inline(always)]
-        pub unsafe fn $store_at(at: u64, value: $type) {
-            // SAFETY: as the caller says.
-            unsafe {
-                asm!(concat!($store_instruction, " {value},0({at})"), value = in(reg) u64::from(value),
-                    at = in(reg_addr) at, options(nostack, preserves_flags));
+                match operand {
+                    Operand::At(at) => asm!(
+                        concat!($store_instruction, " {value},0({at})"), value = in(reg) u64::from(value),
+                        at = in(reg_addr) at, options(nostack, preserves_flags)
+                    ),
+                    Operand::Sum(at, prefix) => asm!(
+                        concat!($store_instruction, " {value},0({at},{prefix})"), value = in(reg) u64::from(value),
+                        at = in(reg_addr) at, prefix = in(reg_addr) prefix, options(nostack, preserves_flags)
+                    ),
+                }
             }
         }
     };
 }
 
-operand!(
-    u8,
-    load_u8,
-    load_u8_at,
-    "llgc",
-    store_u8,
-    store_u8_at,
-    "stc"
-);
-operand!(
-    u16,
-    load_u16,
-    load_u16_at,
-    "llgh",
-    store_u16,
-    store_u16_at,
-    "sth"
-);
-operand!(
-    u32,
-    load_u32,
-    load_u32_at,
-    "llgf",
-    store_u32,
-    store_u32_at,
-    "st"
-);
-operand!(
-    u64,
-    load_u64,
-    load_u64_at,
-    "lg",
-    store_u64,
-    store_u64_at,
-    "stg"
-);
+operand!(u8, load_u8, "llgc", store_u8, "stc");
+operand!(u16, load_u16, "llgh", store_u16, "sth");
+operand!(u32, load_u32, "llgf", store_u32, "st");
+operand!(u64, load_u64, "lg", store_u64, "stg");
 
 /// Fetches bytes. The architecture promises no order among them; what follows uses what was fetched, and the compiler
 /// cannot look at the source again.
@@ -145,7 +119,7 @@ pub unsafe fn copy(from: *const u8, to: *mut u8, length: usize) {
 ///
 /// # Safety
 ///
-/// Nothing that Rust manages lies in the second operand, and nobody stores into the first one.
+/// Nothing that Rust manages lies in either place, and they do not overlap.
 pub unsafe fn move_long(from: (u64, u64), to: (u64, u64)) {
     // SAFETY: as the caller says. A CPU may end it before all is moved, with condition code 3.
     unsafe {
