@@ -34,6 +34,7 @@ use measure::{
         progress::Progress,
         terminal,
         visible::{self, Shown},
+        whole_file,
     },
     conformance,
     figures::read,
@@ -490,12 +491,7 @@ fn compare(arguments: &CheckArguments, progress: &Progress) -> Result<u8> {
         ("--markdown", &arguments.markdown, forms::markdown),
     ] {
         if let Some(file) = file {
-            std::fs::write(file, text(&comparison)).with_context(|| {
-                format!(
-                    "cannot write {}; make room there, or choose another file with {option}",
-                    file.display()
-                )
-            })?;
+            whole_file::write(file, text(&comparison), option)?;
         }
     }
     Ok(match comparison.regressions().next() {
@@ -592,12 +588,7 @@ fn save(content: &[u8], file: &Path, option: &str) -> Result<bool> {
             .context("cannot write the figures")?;
         return Ok(true);
     }
-    std::fs::write(file, content).with_context(|| {
-        format!(
-            "cannot write {}; choose another file with {option}",
-            file.display()
-        )
-    })?;
+    whole_file::write(file, content, option)?;
     Ok(false)
 }
 

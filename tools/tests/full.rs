@@ -15,7 +15,10 @@ use measure::{
         log::LogReader,
     },
     symbols::SymbolTable,
-    views::dump::{self, Form},
+    views::{
+        dump::{self, Form},
+        json,
+    },
 };
 use zerocopy::{FromZeros, IntoBytes};
 use {
@@ -133,6 +136,23 @@ fn a_collection_run_ends_behind_the_last_whole_block_and_record() {
     assert_eq!(fs::read(&file).unwrap(), record.repeat(written));
     let kind = "SMF type 30, not described here";
     assert_eq!(dumped(&file, kind), written);
+}
+
+#[test]
+fn a_report_that_finds_no_room_leaves_the_earlier_one() {
+    if limited("a_report_that_finds_no_room_leaves_the_earlier_one") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("report.json");
+    json::save("earlier", &file).unwrap();
+    let error = json::save(&"x".repeat(1 << 16), &file).unwrap_err();
+    let error = format!("{error:#}");
+    for words in ["report.json", "--json", "File too large"] {
+        assert!(error.contains(words), "{words}: {error}");
+    }
+    assert_eq!(fs::read(&file).unwrap(), b"earlier");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use clap::{Command, CommandFactory, builder::StyledStr};
 use clap_complete::Shell;
 
 use super::Arguments;
+use crate::computer::whole_file;
 
 /// What the command is called when Cargo starts it, and when it is installed.
 const BY_CARGO: &str = "cargo measure";
@@ -60,7 +61,14 @@ pub fn page() -> Result<Vec<u8>> {
 pub fn write_pages(directory: &Path) -> Result<()> {
     let write = || -> io::Result<()> {
         fs::create_dir_all(directory)?;
-        clap_mangen::generate_to(documented(), directory)
+        let made = tempfile::tempdir()?;
+        clap_mangen::generate_to(documented(), made.path())?;
+        for page in fs::read_dir(&made)? {
+            let page = page?;
+            let name = page.file_name();
+            whole_file::put(&directory.join(name), fs::read(page.path())?)?;
+        }
+        Ok(())
     };
     write().with_context(|| {
         format!(

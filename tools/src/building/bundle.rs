@@ -15,7 +15,7 @@ use cpio::{NewcBuilder, NewcReader};
 use flate2::{Compression, GzBuilder, read::GzDecoder};
 use sha2::{Digest, Sha256};
 
-use crate::numbers::hexadecimal;
+use crate::{computer::whole_file::WholeFile, numbers::hexadecimal};
 
 /// The last bytes of such a command.
 const MARK: &[u8; 16] = b"MillimeterBundle";
@@ -147,13 +147,14 @@ pub fn append(command: &Path, files: &[Carried], to: &Path) -> Result<()> {
     }
     let archive = pack(files).context("cannot pack the image and the guests")?;
     let write = || {
-        let mut file = File::create(to)?;
+        let mut file = WholeFile::create(to)?;
         file.write_all(&program)?;
         file.write_all(&archive)?;
         file.write_all(&(archive.len() as u64).to_be_bytes())?;
         file.write_all(&Sha256::digest(&archive))?;
         file.write_all(MARK)?;
-        fs::set_permissions(to, fs::metadata(command)?.permissions())
+        file.set_permissions(fs::metadata(command)?.permissions())?;
+        file.finish()
     };
     write().with_context(|| {
         format!(

@@ -3,13 +3,7 @@
 //! It is TOML. Names stand in alphabetical order, one a line, so a change of the program is a small change of the file. A
 //! person may change the tolerances in it; everything else is written by `--update`, which keeps them.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    fs,
-    io::Write as _,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
@@ -18,6 +12,7 @@ use super::{
     measured::{Measured, Share, State, Taken},
     tolerance::{self, Tolerance},
 };
+use crate::computer::whole_file;
 
 /// The form of the file.
 const FORMAT: u32 = 1;
@@ -208,20 +203,7 @@ impl Baseline {
 
     /// Writes the file. One that is there already stays as it is until the new one is complete.
     pub fn write(&self, file: &Path) -> Result<()> {
-        let directory = match file.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-            _ => PathBuf::from("."),
-        };
-        let write = || -> std::io::Result<()> {
-            let mut new = tempfile::Builder::new()
-                .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
-                .tempfile_in(&directory)?;
-            new.write_all(self.text().as_bytes())?;
-            new.as_file().sync_all()?;
-            new.persist(file)?;
-            Ok(())
-        };
-        write().with_context(|| {
+        whole_file::put(file, self.text()).with_context(|| {
             format!(
                 "cannot write the baseline {}; an older one is unchanged. Make room there, or name another file",
                 file.display()

@@ -1,4 +1,5 @@
-//! This computer: its terminal, its signals, the person in front of it, and where that person's cache is.
+//! This computer: its terminal, its signals, the person in front of it, where that person's cache is, and files that the
+//! person named.
 
 pub mod cache_directory;
 pub mod consent;
@@ -8,3 +9,4 @@ pub mod person;
 pub mod progress;
 pub mod terminal;
 pub mod visible;
+pub mod whole_file;

@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use crate::{
     building::{install, repository::root, version},
-    computer::progress::Progress,
+    computer::{progress::Progress, whole_file},
 };
 
 /// The date of all files in a package, if `SOURCE_DATE_EPOCH` does not say another: the beginning of 2026.
@@ -78,9 +78,11 @@ pub fn make(laid_out: &Path, progress: &Progress) -> Result<PathBuf> {
         )
     })?;
     let package = read(&text).with_context(|| format!("cannot understand {}", file.display()))?;
-    let tree = tempfile::tempdir().context("cannot create a temporary directory")?;
+    let temporary = tempfile::tempdir().context("cannot create a temporary directory")?;
+    let tree = temporary.path().join("tree");
+    fs::create_dir(&tree)?;
     for asset in &package.metadata.deb.assets {
-        place(asset, &tools, laid_out, tree.path())?;
+        place(asset, &tools, laid_out, &tree)?;
     }
     let section = &package.metadata.deb;
     let copyright = [
@@ -88,12 +90,12 @@ pub fn make(laid_out: &Path, progress: &Progress) -> Result<PathBuf> {
         format!("usr/share/doc/{}/copyright", section.name),
         "644".to_owned(),
     ];
-    place(&copyright, &tools, laid_out, tree.path())?;
-    let control = tree.path().join("DEBIAN");
+    place(&copyright, &tools, laid_out, &tree)?;
+    let control = tree.join("DEBIAN");
     fs::create_dir(&control)?;
-    set_mode(tree.path(), 0o755)?;
+    set_mode(&tree, 0o755)?;
     set_mode(&control, 0o755)?;
-    let text = package.control(installed_kibibytes(tree.path())?);
+    let text = package.control(installed_kibibytes(&tree)?);
     fs::write(control.join("control"), text)?;
     set_mode(&control.join("control"), 0o644)?;
     let name = format!(
@@ -104,10 +106,11 @@ pub fn make(laid_out: &Path, progress: &Progress) -> Result<PathBuf> {
     );
     let to = laid_out.join(name);
     let step = progress.step("making the Debian package");
+    let made = temporary.path().join("made.deb");
     let date = env::var_os(DATE_VARIABLE).unwrap_or_else(|| DATE.into());
     let output = Command::new("dpkg-deb")
         .args(["--root-owner-group", "-Zxz", "--build"])
-        .args([tree.path(), &to])
+        .args([&tree, &made])
         .env(DATE_VARIABLE, date)
         .stdin(Stdio::null())
         .output()
@@ -119,6 +122,14 @@ pub fn make(laid_out: &Path, progress: &Progress) -> Result<PathBuf> {
             String::from_utf8_lossy(&output.stderr).trim_end()
         );
     }
+    // dpkg-deb writes into the file that it makes, so it does not get the last one.
+    let copy = || -> Result<()> { Ok(whole_file::put(&to, fs::read(&made)?)?) };
+    copy().with_context(|| {
+        format!(
+            "cannot write {}; make room there, or choose another directory with --out",
+            to.display()
+        )
+    })?;
     step.done("made the Debian package");
     Ok(to)
 }
@@ -249,6 +260,8 @@ fn installed_kibibytes(tree: &Path) -> Result<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
 
     /// What a release lays out, with small files.
@@ -330,8 +343,13 @@ mod tests {
             assert!(about.contains(words), "{words}:\n{about}");
         }
         let first = fs::read(&package).unwrap();
+        let mut earlier = fs::File::open(&package).unwrap();
+        fs::write(&package, "earlier").unwrap();
         assert_eq!(make(directory.path(), &Progress::Silent).unwrap(), package);
         assert!(fs::read(&package).unwrap() == first, "the bytes differ");
+        let mut kept = String::new();
+        earlier.read_to_string(&mut kept).unwrap();
+        assert_eq!(kept, "earlier", "a killed dpkg-deb would have spoilt it");
     }
 
     #[test]

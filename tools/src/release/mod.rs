@@ -19,7 +19,7 @@ use clap_complete::Shell;
 use crate::{
     args::manual,
     building::{bundle, carried, repository},
-    computer::progress::Progress,
+    computer::{progress::Progress, whole_file},
 };
 
 /// What a release is to have.
@@ -67,7 +67,7 @@ pub fn make(wanted: &Wanted, progress: &Progress) -> Result<Vec<PathBuf>> {
 /// Licences, manual pages and completions, with the names under which a system looks for them.
 fn lay_out(out: &Path, notices: &str) -> Result<()> {
     manual::write_pages(&out.join("man"))?;
-    fs::write(out.join("licences.txt"), notices)?;
+    whole_file::put(&out.join("licences.txt"), notices)?;
     for (shell, name) in [
         (Shell::Bash, "bash/measure"),
         (Shell::Zsh, "zsh/_measure"),
@@ -75,7 +75,7 @@ fn lay_out(out: &Path, notices: &str) -> Result<()> {
     ] {
         let file = out.join("completions").join(name);
         fs::create_dir_all(file.parent().unwrap_or(out))?;
-        fs::write(file, manual::completions(shell))?;
+        whole_file::put(&file, manual::completions(shell))?;
     }
     Ok(())
 }

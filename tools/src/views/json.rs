@@ -3,15 +3,15 @@
 //! Nothing in it depends on the host, the moment or the directory: two exact runs of the same
 //! guest from the same date give the same bytes.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use link::data::Level;
 use serde::Serialize;
 
 use crate::{
-    folder::record::TracingRecord, formats::counters::set_name, profile::callers::Calls,
-    report::Report,
+    computer::whole_file, folder::record::TracingRecord, formats::counters::set_name,
+    profile::callers::Calls, report::Report,
 };
 
 #[derive(Serialize)]
@@ -178,12 +178,7 @@ pub fn write(report: &Report, file: &Path) -> Result<()> {
 
 /// Writes the text to the file that was named with `--json`.
 pub fn save(text: &str, file: &Path) -> Result<()> {
-    fs::write(file, text).with_context(|| {
-        format!(
-            "cannot write {}; choose another file with --json",
-            file.display()
-        )
-    })
+    whole_file::write(file, text, "--json")
 }
 
 #[cfg(test)]

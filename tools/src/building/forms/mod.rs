@@ -21,6 +21,8 @@ use std::{
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 
+use crate::computer::whole_file;
+
 pub use hercules::{CONFIGURATION as HERCULES_CONFIGURATION, SCRIPT as HERCULES_SCRIPT};
 
 /// A form of the image.
@@ -204,7 +206,7 @@ pub fn write(form: Form, image: &Path, carried: &Carried, directory: &Path) -> R
     })?;
     for file in more.iter().chain([&main]) {
         let path = directory.join(file.name);
-        fs::write(&path, &file.bytes).with_context(|| {
+        whole_file::put(&path, &file.bytes).with_context(|| {
             format!(
                 "cannot write {}; choose another directory with --out",
                 path.display()

@@ -14,7 +14,6 @@
 //! | [`csv`] | spreadsheets, data frames | as samples are read |
 
 use std::{
-    fs::{self, File},
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
@@ -23,7 +22,10 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
 use crate::{
-    computer::progress::{Progress, Step},
+    computer::{
+        progress::{Progress, Step},
+        whole_file::WholeFile,
+    },
     profile::{Profile, blocks::BlockCounts},
 };
 
@@ -182,15 +184,21 @@ pub fn export(
         out.flush().context("cannot write to standard output")?;
         found
     } else {
-        let found = replace(&file, |new| match to {
-            To::Perf => perf::write(&profile, new, &file, &mut ticker),
+        let remedy = || {
+            let file = file.display();
+            format!("cannot write {file}; choose another file with --out")
+        };
+        let mut new = WholeFile::create(&file).with_context(remedy)?;
+        let found = match to {
+            To::Perf => perf::write(&profile, new.file(), &file, &mut ticker)?,
             _ => {
-                let mut out = BufWriter::new(new);
+                let mut out = BufWriter::new(&mut new);
                 let found = write(&profile, form, &mut out, &mut ticker)?;
                 out.flush()?;
-                Ok(found)
+                found
             }
-        })?;
+        };
+        new.finish().with_context(remedy)?;
         notes.push(to.use_of(&file.display().to_string()));
         found
     };
@@ -242,25 +250,4 @@ fn write(
         To::Speedscope => speedscope::write(profile, out, ticker),
         To::Csv => csv::write(profile, zos, out, ticker),
     }
-}
-
-/// Writes a file under another name first. If that fails, the earlier file is kept.
-fn replace<T>(file: &Path, write: impl FnOnce(&mut File) -> Result<T>) -> Result<T> {
-    let mut name = file.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let new = file.with_file_name(name);
-    let mut remedy = format!("cannot write {}", file.display());
-    remedy.push_str("; choose another file with --out");
-    let done = File::create(&new)
-        .with_context(|| remedy.clone())
-        .and_then(|mut out| write(&mut out))
-        .and_then(|value| {
-            fs::rename(&new, file).with_context(|| remedy.clone())?;
-            Ok(value)
-        });
-    if done.is_err() {
-        // The error that matters is the first one.
-        let _ = fs::remove_file(&new);
-    }
-    done
 }

@@ -1,7 +1,7 @@
 //! Each form is read back by something that did not write it.
 
 use std::{
-    fs,
+    fs::{self, File},
     io::Read,
     path::{Path, PathBuf},
 };

@@ -1,8 +1,8 @@
 //! The figures that analysts read, of a file of counters: by system and CPU type, with a chart by interval.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use record::Moment;
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     render,
 };
 use crate::{
-    computer::{progress::Progress, visible::visible},
+    computer::{progress::Progress, visible::visible, whole_file},
     figures::{
         counts::{Counts, Value},
         figure::Figure,
@@ -44,12 +44,8 @@ pub fn write(
         cpu: false,
     };
     let collected = read::read(path, Manner { by, model })?;
-    fs::write(file, render::page(&page(&collected, given, path))).with_context(|| {
-        format!(
-            "cannot write {}; choose another file with --html",
-            file.display()
-        )
-    })?;
+    let text = render::page(&page(&collected, given, path));
+    whole_file::write(file, text, "--html")?;
     step.done(&format!("{} written", file.display()));
     Ok(())
 }

@@ -32,11 +32,15 @@ pub mod readings;
 pub mod render;
 mod sources;
 
-use std::{fs, path::Path};
+use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use crate::{computer::progress::Progress, folder::record::End, profile::Profile};
+use crate::{
+    computer::{progress::Progress, whole_file},
+    folder::record::End,
+    profile::Profile,
+};
 
 /// Writes the page of the run or the collection in this directory, compared with another one if there is one. Returns how
 /// the run ended; `None` for a collection.
@@ -51,12 +55,7 @@ pub fn write(
     let mut step = progress.step(&format!("making {}", file.display()));
     let page = fill::page(&profile, before.as_ref(), &mut step)?;
     let text = render::page(&page);
-    fs::write(file, &text).with_context(|| {
-        format!(
-            "cannot write {}; choose another file with --html",
-            file.display()
-        )
-    })?;
+    whole_file::write(file, text, "--html")?;
     step.done(&format!("{} written", file.display()));
     Ok(profile.record.map(|record| record.end))
 }
