@@ -1,5 +1,7 @@
 //! What traps cost: the names of their causes, and the budgets of the machine's paths.
 
+pub mod paths;
+
 use link::tally::Cause;
 
 /// Entry, stamps, pending test and exit, which the guest cannot see separately.

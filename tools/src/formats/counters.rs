@@ -136,6 +136,27 @@ fn payload_length(bytes: &[u8]) -> Option<usize> {
     Some(size_of::<CounterHead>() + usize::from(head.count.get()) * size_of::<u64>())
 }
 
+/// The first counters of two sets.
+const BASIC: u16 = 0;
+const PROBLEM_STATE: u16 = 32;
+
+/// The instructions that the guest executed in supervisor state, if they were counted.
+pub fn in_supervisor_state(sets: &[CounterValues]) -> Option<u64> {
+    let instructions = |first| {
+        let own = sets
+            .iter()
+            .filter(|set| set.level == Level::Machine && set.first == first && !set.is_of_group());
+        let counts = own.map(|set| set.values.get(1).copied());
+        let counts = counts.collect::<Option<Vec<u64>>>()?;
+        (!counts.is_empty()).then(|| {
+            counts
+                .iter()
+                .fold(0_u64, |sum, count| sum.wrapping_add(*count))
+        })
+    };
+    instructions(BASIC)?.checked_sub(instructions(PROBLEM_STATE)?)
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;

@@ -10,8 +10,8 @@ use link::data::Level;
 use serde::Serialize;
 
 use crate::{
-    computer::whole_file, folder::record::TracingRecord, formats::counters::set_name,
-    profile::callers::Calls, report::Report,
+    computer::whole_file, costs::paths::Paths, folder::record::TracingRecord,
+    formats::counters::set_name, profile::callers::Calls, report::Report,
 };
 
 #[derive(Serialize)]
@@ -30,6 +30,9 @@ struct Object<'a> {
     #[serde(skip_serializing_if = "TracingRecord::is_empty")]
     tracing: &'a TracingRecord,
     hot: Vec<Hot<'a>>,
+    /// The paths of a guest that is a machine.
+    #[serde(skip_serializing_if = "Paths::is_empty")]
+    paths: Paths,
     /// Call stacks.
     #[serde(skip_serializing_if = "Option::is_none")]
     stacks: Option<StacksObject<'a>>,
@@ -166,6 +169,7 @@ pub fn text(report: &Report) -> Result<String> {
                 percent: (report.percent(hot.samples) * 100.0).round() / 100.0,
             })
             .collect(),
+        paths: Paths::new(&report.record.paths),
         sdb_sha256: &report.sdb_sha256,
     };
     Ok(serde_json::to_string_pretty(&object)? + "\n")
@@ -184,7 +188,10 @@ pub fn save(text: &str, file: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::tests::{directory, with_stacks};
+    use crate::{
+        costs::paths::tests::counted,
+        report::tests::{directory, with_stacks},
+    };
 
     #[test]
     fn the_object_has_the_documented_shape() {
@@ -238,6 +245,25 @@ mod tests {
             stacks["calls"],
             serde_json::json!([{"caller": "start", "callee": "inner", "samples": 2}])
         );
+    }
+
+    #[test]
+    fn the_paths_of_a_guest_that_is_a_machine_are_in_the_object_beside_their_budgets() {
+        let directory = directory();
+        let mut report = Report::read(directory.path()).unwrap();
+        report.record.paths = counted();
+        let value: serde_json::Value = serde_json::from_str(&text(&report).unwrap()).unwrap();
+        let paths = value["paths"].as_array().unwrap();
+        assert_eq!(paths.len(), 3);
+        assert_eq!(
+            paths[1],
+            serde_json::json!({
+                "cause": "STPT", "paths": 11, "instructions": 1820, "shortest": 150, "mean": 165, "longest": 180,
+                "budget": {"path": "stpt", "instructions": 160, "within": true}
+            })
+        );
+        assert_eq!(paths[0]["budget"]["within"], false);
+        assert_eq!(paths[2].get("budget"), None);
     }
 
     #[test]

@@ -18,10 +18,12 @@ use super::{
     compare, counted, facts,
     hottest::{self, Addresses, HOTTEST, LISTED, Ranked},
     names::Lines,
-    page::{Absent, Listing, Page, Share, State, TimeLine, Warning},
+    page::{Absent, CountedPaths, Listing, Page, Share, State, TimeLine, Warning},
 };
 use crate::{
     computer::{progress::Step, visible::visible},
+    costs::paths::Paths,
+    formats::counters::in_supervisor_state,
     profile::{Profile, Sample, blocks::BlockCounts},
     symbols::names::{Frame, Line, Names},
 };
@@ -62,6 +64,15 @@ impl First<'_> {
         let origin = self.origin(profile);
         self.span.map(|(begin, end)| (begin - origin, end - origin))
     }
+}
+
+/// The paths of the guest, if it is a machine and they were counted.
+fn paths(profile: &Profile) -> Option<CountedPaths> {
+    let paths = Paths::new(&profile.record.as_ref()?.paths);
+    (!paths.is_empty()).then(|| CountedPaths {
+        paths,
+        executed: in_supervisor_state(&profile.counters),
+    })
 }
 
 /// The page of the run or the collection in this directory, compared with the one before if there is one.
@@ -132,6 +143,7 @@ pub fn page(profile: &Profile, before: Option<&Profile>, step: &mut Step) -> Res
     page.shares = shares(first.shares);
     page.figures = counted.figures;
     page.counters = counted.tables;
+    page.paths = paths(profile);
     facts::describe(&mut page, profile, &first.found);
     let mut doubts = counted.doubts;
     if let Some((before, first)) = &first_before {

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use cpumf::sampling::block::BasicEntry;
 
+use crate::costs::paths::Paths;
+
 /// The page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
@@ -44,6 +46,17 @@ pub struct Page {
     pub figures: Vec<Figures>,
     /// Counters.
     pub counters: Absent<Vec<CounterTable>>,
+    /// The paths of a guest that is a machine, if the run counted them.
+    pub paths: Option<CountedPaths>,
+}
+
+/// The paths of a guest that is a machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CountedPaths {
+    /// By cause.
+    pub paths: Paths,
+    /// The instructions that the guest executed in supervisor state, if they were counted.
+    pub executed: Option<u64>,
 }
 
 /// A part of the page, or why it is not there, in one sentence.

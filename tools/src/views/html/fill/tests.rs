@@ -3,11 +3,15 @@ use std::path::Path;
 use super::*;
 use crate::{
     computer::progress::Progress,
-    folder::COUNTERS,
+    costs::paths::tests::counted,
+    folder::{COUNTERS, record::RunRecord},
     profile::tests::collection,
     report::tests::directory,
     symbols::UNKNOWN,
-    views::html::page::{Cell, Figure},
+    views::html::{
+        page::{Cell, Figure},
+        render,
+    },
 };
 
 fn filled(directory: &Path) -> Page {
@@ -57,6 +61,30 @@ fn a_run_becomes_a_page_with_its_losses_and_what_it_lacks() {
     );
     let share = |figure: &&Figure| figure.name == "Cycles in problem state";
     assert!(page.figures[0].lines.iter().find(share).is_some());
+}
+
+#[test]
+fn the_paths_of_a_guest_that_is_a_machine_are_in_the_page() {
+    let directory = directory();
+    assert_eq!(filled(directory.path()).paths, None);
+    let mut record = RunRecord::read(directory.path()).unwrap();
+    record.paths = counted();
+    record.write(directory.path()).unwrap();
+    let page = filled(directory.path());
+    let paths = page.paths.as_ref().unwrap();
+    assert_eq!(paths.paths.frequent().count(), 2);
+    // On both CPUs 500 of the basic set, less 5 of the problem-state set.
+    assert_eq!(paths.executed, Some(990));
+    let text = render::page(&page);
+    for shown in [
+        "<a href=\"#paths\">Paths</a>",
+        "<th scope=\"row\">LPSWE</th>",
+        "<td>longer</td>",
+        "and 1 more causes with 2 paths",
+        "12,720 instructions of the 990 that the guest executed in supervisor state",
+    ] {
+        assert!(text.contains(shown), "{shown}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod counters;
 mod data;
 mod name;
+mod paths;
 mod samples;
 mod selection;
 
@@ -60,8 +61,10 @@ pub fn page(page: &Page) -> String {
         ("counters", "Counters", counters::counters(page)),
     ];
     let is_shown = |id: &str| !page.has_counters_only || ["run", "counters"].contains(&id);
+    let paths = paths::paths(page).map(|paths| ("paths", "Paths", paths));
     let sections: Vec<(&str, &str, Markup)> = sections
         .into_iter()
+        .chain(paths)
         .filter(|(id, _, _)| is_shown(id))
         .collect();
     let markup = html! {
