@@ -13,7 +13,7 @@ use anyhow::{Result, bail};
 use comfy_table::{Cell, CellAlignment, Table, presets};
 
 use crate::{
-    computer::progress::Progress,
+    computer::{progress::Progress, temporary::Temporary},
     costs::{BUDGETS, SHADOW_FILLS, TRAP},
     machine::run::{NativeOptions, NativeOutcome, RunOutcome, run, run_native},
     numbers::{grouped, quantities::Sampling},
@@ -229,7 +229,7 @@ fn device_paths(options: &RunOptions, progress: &Progress) -> Result<Vec<PathLen
 
 /// What a guest of a successful run has written.
 fn console_of(mut options: RunOptions, progress: &Progress) -> Result<String> {
-    let directory = tempfile::tempdir()?;
+    let directory = Temporary::new()?;
     options.out = Some(directory.path().to_owned());
     let outcome = run(&options, progress)?;
     if outcome.end.exit_code() != 0 {
@@ -296,7 +296,7 @@ fn bare_success(native: &NativeOptions) -> Result<NativeOutcome> {
 }
 
 fn machine_time(sampling: Sampling, options: &RunOptions) -> Result<Duration> {
-    let directory = tempfile::tempdir()?;
+    let directory = Temporary::new()?;
     let mut options = options.clone();
     options.guest = BARE_GUEST.to_owned();
     options.sampling = sampling;

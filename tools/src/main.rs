@@ -32,6 +32,7 @@ use measure::{
         cache_directory, consent, durations, interrupt,
         person::Person,
         progress::Progress,
+        temporary::{self, Temporary},
         terminal,
         visible::{self, Shown},
         whole_file,
@@ -53,7 +54,6 @@ use measure::{
     views::{counter_table, diff, dump, export, figures, html, json, table, top, trace},
     zoom::{self, Repetition, Zoomed},
 };
-use tempfile::TempDir;
 
 /// The exit code when a run takes more than its baseline tolerates.
 const REGRESSION: u8 = 1;
@@ -74,6 +74,7 @@ fn main() -> ExitCode {
     if let Ok(cache) = cache_directory::of_user() {
         durations::keep_in(cache.join("durations"));
     }
+    temporary::remove_left();
     let is_plain = arguments.command.is_none();
     let lists_guests = arguments.lists_guests();
     let done = interrupt::install(give_back).and_then(|()| match arguments.command {
@@ -374,13 +375,11 @@ fn beside_a_program(arguments: &ExecArguments, progress: Progress) -> Progress {
 }
 
 /// The directory of a run: the one that was named, or one that is removed in the end.
-fn kept_or_removed(named: Option<&PathBuf>) -> Result<(PathBuf, Option<TempDir>)> {
+fn kept_or_removed(named: Option<&PathBuf>) -> Result<(PathBuf, Option<Temporary>)> {
     if let Some(directory) = named {
         return Ok((directory.clone(), None));
     }
-    let removed = tempfile::tempdir().context(
-        "cannot create a temporary directory; make room there, or name another one with TMPDIR",
-    )?;
+    let removed = Temporary::new()?;
     Ok((removed.path().join("run"), Some(removed)))
 }
 

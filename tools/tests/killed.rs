@@ -1,4 +1,4 @@
-//! What a command leaves that is killed: whole files.
+//! What a command leaves that is killed: whole files, and nothing temporary for long.
 //!
 //! A signal that cannot be caught ends a process, so each test runs again in a process that is killed.
 
@@ -10,7 +10,7 @@ use std::{
     thread,
 };
 
-use measure::computer::whole_file::WholeFile;
+use measure::computer::{temporary::Temporary, whole_file::WholeFile};
 
 /// Tells a test that it will be killed, and has the directory that it works in.
 const PLACE: &str = "MEASURE_TEST_IS_KILLED_IN";
@@ -72,4 +72,24 @@ fn a_killed_command_leaves_the_earlier_file_as_it_was() {
         place.path(),
     );
     assert!(!file.exists());
+}
+
+#[test]
+fn the_next_command_removes_the_directories_of_a_killed_one() {
+    if place().is_some() {
+        let directory = Temporary::new().unwrap();
+        fs::write(directory.path().join("staged"), "bytes").unwrap();
+        wait(directory.path().to_str().unwrap());
+    }
+    let place = tempfile::tempdir().unwrap();
+    let test = "the_next_command_removes_the_directories_of_a_killed_one";
+    let left = PathBuf::from(kill(test, place.path()));
+    assert!(left.join("staged").exists());
+    let next = Command::new(env!("CARGO_BIN_EXE_measure"))
+        .args(["completions", "bash"])
+        .env("TMPDIR", place.path())
+        .output()
+        .unwrap();
+    assert!(next.status.success());
+    assert!(!left.exists());
 }

@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory, builder::StyledStr};
 use clap_complete::Shell;
 
 use super::Arguments;
-use crate::computer::whole_file;
+use crate::computer::{temporary::Temporary, whole_file};
 
 /// What the command is called when Cargo starts it, and when it is installed.
 const BY_CARGO: &str = "cargo measure";
@@ -59,11 +59,16 @@ pub fn page() -> Result<Vec<u8>> {
 
 /// Writes a page for each command into this directory.
 pub fn write_pages(directory: &Path) -> Result<()> {
+    let made = Temporary::new()?;
+    clap_mangen::generate_to(documented(), made.path()).with_context(|| {
+        format!(
+            "cannot write manual pages into {}; set TMPDIR to a directory with free space",
+            made.path().display()
+        )
+    })?;
     let write = || -> io::Result<()> {
         fs::create_dir_all(directory)?;
-        let made = tempfile::tempdir()?;
-        clap_mangen::generate_to(documented(), made.path())?;
-        for page in fs::read_dir(&made)? {
+        for page in fs::read_dir(made.path())? {
             let page = page?;
             let name = page.file_name();
             whole_file::put(&directory.join(name), fs::read(page.path())?)?;

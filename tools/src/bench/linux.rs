@@ -19,7 +19,7 @@ use link::{state::Mode, tally::Cause};
 
 use crate::{
     bench::Ratio,
-    computer::progress::Progress,
+    computer::{progress::Progress, temporary::Temporary},
     costs,
     folder::record::TrapsRecord,
     linux::{self, LinuxOptions, Release, native},
@@ -391,7 +391,7 @@ impl<'a> Bench<'a> {
     fn timed(&self, served: Option<&Served>, part: &str, run: Run) -> Result<Duration> {
         let part = &*served.map_or(part.to_owned(), |served| served.argument(part));
         let (mut options, _kept) = self.with_script(&[part])?;
-        let directory = tempfile::tempdir()?;
+        let directory = Temporary::new()?;
         options.run.out = Some(directory.path().to_owned());
         if let Some(served) = served {
             options.run.mode = Mode::Interactive;
@@ -442,7 +442,7 @@ impl<'a> Bench<'a> {
             options.script = None;
             options.command = vec![SHELL_ONLY.to_owned()];
         }
-        let directory = tempfile::tempdir()?;
+        let directory = Temporary::new()?;
         options.run.out = Some(directory.path().to_owned());
         options.run.count_traps = with_traps;
         let mut marks = Marks::default();
@@ -469,17 +469,18 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// The options of a run of these parts, and the script's file.
-    fn with_script(&self, parts: &[&str]) -> Result<(LinuxOptions, tempfile::NamedTempFile)> {
-        let file = tempfile::NamedTempFile::new()?;
-        fs::write(file.path(), SCRIPT)
+    /// The options of a run of these parts, and the directory of the script.
+    fn with_script(&self, parts: &[&str]) -> Result<(LinuxOptions, Temporary)> {
+        let directory = Temporary::new()?;
+        let file = directory.path().join("script");
+        fs::write(&file, SCRIPT)
             .context("cannot write the guest's script; free some space in TMPDIR")?;
         let options = LinuxOptions {
-            script: Some(file.path().to_owned()),
+            script: Some(file),
             command: parts.iter().map(|part| (*part).to_owned()).collect(),
             ..self.options.clone()
         };
-        Ok((options, file))
+        Ok((options, directory))
     }
 }
 

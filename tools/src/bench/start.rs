@@ -15,7 +15,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 
 use super::{Ratio, right, table, verdict};
-use crate::computer::{interrupt, progress::Progress};
+use crate::computer::{interrupt, progress::Progress, temporary::Temporary};
 
 /// The date in Linux, which decides nothing here but that the system may be kept.
 const DATE: &str = "2026-01-01T00:00:00";
@@ -65,7 +65,7 @@ pub fn measure(qemu: Option<&Path>, rounds: usize, progress: &Progress) -> Resul
         rounds > 0,
         "0 rounds measure nothing; choose 1 or more with --pairs"
     );
-    let directory = tempfile::tempdir().context("cannot create a temporary directory")?;
+    let directory = Temporary::new()?;
     let timer = Timer {
         qemu,
         directory: directory.path(),

@@ -20,7 +20,7 @@ use object::{Object, ObjectSection};
 
 use crate::{
     building::build,
-    computer::progress::Progress,
+    computer::{progress::Progress, temporary::Temporary},
     machine::{
         failure::ImageSymbols,
         run::{RunOutcome, run},
@@ -151,7 +151,7 @@ pub fn measure(options: &RunOptions, progress: &Progress) -> Result<Trap> {
 }
 
 fn quiet_run(options: &RunOptions) -> Result<RunOutcome> {
-    let directory = tempfile::tempdir()?;
+    let directory = Temporary::new()?;
     let mut options = options.clone();
     options.out = Some(directory.path().to_owned());
     let outcome = run(&options, &Progress::Silent)?;

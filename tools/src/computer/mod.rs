@@ -1,5 +1,5 @@
-//! This computer: its terminal, its signals, the person in front of it, where that person's cache is, and files that the
-//! person named.
+//! This computer: its terminal, its signals, the person in front of it, where that person's cache is, temporary
+//! directories, and files that the person named.
 
 pub mod cache_directory;
 pub mod consent;
@@ -7,6 +7,7 @@ pub mod durations;
 pub mod interrupt;
 pub mod person;
 pub mod progress;
+pub mod temporary;
 pub mod terminal;
 pub mod visible;
 pub mod whole_file;

@@ -20,11 +20,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use tempfile::TempDir;
 
 use crate::{
     building::{build, repository},
-    computer::{interrupt, progress::Progress},
+    computer::{interrupt, progress::Progress, temporary::Temporary},
     conformance::{
         clause::{Clause, ClauseRun},
         evidence::Evidence,
@@ -181,8 +180,7 @@ pub fn measure(qemu: Option<PathBuf>, progress: &Progress) -> Result<Conformance
 
 /// One run.
 fn hear(run: &ClauseRun, clause: &Clause, qemu: Option<&PathBuf>) -> Result<Heard> {
-    let directory = TempDir::new()
-        .context("cannot create a directory for the run; set TMPDIR to one with free space")?;
+    let directory = Temporary::new()?;
     let mut options = run.options.clone();
     options.rtc = DATE.parse().unwrap_or(Rtc::Now);
     options.limit = Some(LIMIT);

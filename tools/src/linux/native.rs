@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 
 use crate::{
     building::forms::Form,
-    computer::{interrupt, progress::Progress},
+    computer::{interrupt, progress::Progress, temporary::Temporary},
     linux::{self, LinuxOptions},
     machine::{
         qemu::{Heard, Running, Setup},
@@ -32,11 +32,12 @@ pub fn run(
 ) -> Result<Instant> {
     let qemu = run::ready(&options.run, progress)?;
     let prepared = linux::prepare(options, progress)?;
-    let initrd = tempfile::NamedTempFile::new()?;
-    fs::write(initrd.path(), prepared.initrd()?.bytes)?;
+    let directory = Temporary::new()?;
+    let initrd = directory.path().join("initrd");
+    fs::write(&initrd, prepared.initrd()?.bytes)?;
     let arguments = [
         "-initrd",
-        &initrd.path().to_string_lossy(),
+        &initrd.to_string_lossy(),
         "-append",
         &prepared.command_line,
     ];

@@ -20,10 +20,9 @@ use link::{
     state::{BY_WORDS, State},
 };
 use serde::{Deserialize, Serialize};
-use tempfile::TempDir;
 
 use crate::{
-    computer::{interrupt, progress::Step},
+    computer::{interrupt, progress::Step, temporary::Temporary},
     machine::{
         monitor::Socket,
         qemu::{Heard, Running},
@@ -223,7 +222,7 @@ fn copy(from: &File, to: Option<&File>) -> Result<u32> {
 /// A snapshot that is about to be continued by one run.
 pub struct Continued {
     /// The directory of its storage, which is removed with this.
-    directory: TempDir,
+    directory: Temporary,
     /// The states of QEMU's CPUs and devices.
     pub state: Vec<u8>,
     /// What the machine had sent.
@@ -263,10 +262,7 @@ impl Snapshot {
 
     /// Copies the snapshot for one run, and fills its slot.
     pub fn begin(&self, content: &[u8]) -> Result<Continued> {
-        let directory = tempfile::Builder::new()
-            .prefix("millimeter-kept-")
-            .tempdir()
-            .context("cannot create a temporary directory; set TMPDIR to one with free space")?;
+        let directory = Temporary::new()?;
         let from = self.directory.join(STORAGE);
         let source =
             File::open(&from).with_context(|| format!("cannot read {}", from.display()))?;

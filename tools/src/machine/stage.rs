@@ -19,11 +19,11 @@ use link::{
     service::Request,
     state::Mode,
 };
-use tempfile::TempDir;
 use zerocopy::IntoBytes;
 
 use crate::{
     building::forms::{Carried, Form, Part},
+    computer::temporary::Temporary,
     machine::{guest::Guest, monitor::Socket},
     numbers::quantities::LOAD_LIMIT,
     options::{EventForm, RunOptions, emulator::Emulator},
@@ -266,19 +266,15 @@ pub const fn begin(seconds: u64) -> u64 {
 
 /// The staged bytes as files that QEMU can load. They are deleted when this is dropped.
 pub struct Staging {
-    directory: TempDir,
+    directory: Temporary,
     files: Vec<(u64, PathBuf)>,
 }
 
 impl Staging {
     /// A directory for the files.
     pub fn new() -> Result<Self> {
-        let directory = tempfile::Builder::new()
-            .prefix("millimeter-stage-")
-            .tempdir()
-            .context("cannot create a temporary directory; set TMPDIR to one with free space")?;
         Ok(Self {
-            directory,
+            directory: Temporary::new()?,
             files: Vec::new(),
         })
     }

@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use crate::{
     building::{install, repository::root, version},
-    computer::{progress::Progress, whole_file},
+    computer::{progress::Progress, temporary::Temporary, whole_file},
 };
 
 /// The date of all files in a package, if `SOURCE_DATE_EPOCH` does not say another: the beginning of 2026.
@@ -78,7 +78,7 @@ pub fn make(laid_out: &Path, progress: &Progress) -> Result<PathBuf> {
         )
     })?;
     let package = read(&text).with_context(|| format!("cannot understand {}", file.display()))?;
-    let temporary = tempfile::tempdir().context("cannot create a temporary directory")?;
+    let temporary = Temporary::new()?;
     let tree = temporary.path().join("tree");
     fs::create_dir(&tree)?;
     for asset in &package.metadata.deb.assets {

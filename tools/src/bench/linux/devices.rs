@@ -1,14 +1,19 @@
 //! What the parts that use devices read: a disk, and a server on this computer.
 
 use std::{
+    fs::File,
     io::Write,
     net::{Shutdown, TcpListener},
+    path::PathBuf,
     thread,
 };
 
 use anyhow::{Context, Result};
 
-use crate::options::{devices::Devices, disk::Disk};
+use crate::{
+    computer::temporary::Temporary,
+    options::{devices::Devices, disk::Disk},
+};
 
 /// The part that receives from the server. The number of its port follows in the script's argument.
 pub const RECEIVE: &str = "receive";
@@ -32,14 +37,15 @@ const PIECE: usize = 1 << 20;
 /// A disk, and a server that sends bytes to whoever connects, until the command ends.
 #[derive(Debug)]
 pub struct Served {
-    disk: tempfile::NamedTempFile,
+    directory: Temporary,
     port: u16,
 }
 
 impl Served {
     /// Makes the disk and starts the server.
     pub fn new() -> Result<Self> {
-        let mut disk = tempfile::NamedTempFile::new()?;
+        let directory = Temporary::new()?;
+        let mut disk = File::create(disk(&directory))?;
         let piece: Vec<u8> = (0..PIECE).map(|at| (at / 7) as u8).collect();
         for _ in 0..DISK / PIECE {
             disk.write_all(&piece)
@@ -60,14 +66,14 @@ impl Served {
                 let _ = stream.shutdown(Shutdown::Both);
             }
         });
-        Ok(Self { disk, port })
+        Ok(Self { directory, port })
     }
 
     /// The devices of a run.
     pub fn devices(&self) -> Devices {
         Devices {
             disks: vec![Disk {
-                file: self.disk.path().to_owned(),
+                file: disk(&self.directory),
                 read_only: true,
             }],
             network: true,
@@ -83,6 +89,10 @@ impl Served {
             part.to_owned()
         }
     }
+}
+
+fn disk(directory: &Temporary) -> PathBuf {
+    directory.path().join("disk")
 }
 
 #[cfg(test)]
