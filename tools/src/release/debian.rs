@@ -353,6 +353,23 @@ mod tests {
     }
 
     #[test]
+    fn only_the_maintainer_whom_debian_wants_has_an_address_that_does_not_exist() {
+        let reserved = [".", "invalid"].concat();
+        let manifests = ["Cargo.toml", "tools/Cargo.toml"];
+        let [all, own] = manifests.map(|name| fs::read_to_string(root().join(name)).unwrap());
+        assert!(!all.contains(&reserved), "cargo wants no address");
+        assert_eq!(own.matches(&reserved).count(), 1);
+        let maintainer = read(&own).unwrap().metadata.deb.maintainer;
+        let (name, address) = maintainer.split_once(" <").unwrap();
+        let (mailbox, domain) = address.strip_suffix('>').unwrap().split_once('@').unwrap();
+        let is_word = |word: &str| !word.is_empty() && !word.contains(['<', '>', '@', ' ']);
+        assert!(
+            !name.is_empty() && is_word(mailbox) && is_word(domain),
+            "{maintainer}"
+        );
+    }
+
+    #[test]
     fn an_asset_without_a_file_is_named() {
         let directory = laid_out();
         fs::remove_file(directory.path().join("measure")).unwrap();
