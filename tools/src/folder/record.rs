@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::folder::{RECORD, append::Directory};
 
-/// Everything that `run.json` holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Everything that `run.json` holds. By default it is that of a run of which nothing is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Version of the tool that wrote it.
     pub version: String,
@@ -148,10 +148,11 @@ pub struct NotKept {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "how")]
 pub enum End {
     /// It has not ended, or the tool was ended before it could say more.
+    #[default]
     Running,
     /// The guest ended.
     Guest(GuestEnd),
@@ -570,36 +571,16 @@ pub(crate) mod tests {
     pub(crate) fn record() -> RunRecord {
         RunRecord {
             version: "0".to_owned(),
-            build: None,
             guest: "loop".to_owned(),
             guest_file: "/g/loop".into(),
-            is_linux: false,
             mode: "exact".to_owned(),
             cpus: 1,
             storage: 512 << 20,
             interval: 1_000_000,
-            configuration: Vec::new(),
-            exact_caches: None,
             rtc: "now".to_owned(),
             qemu: "QEMU".to_owned(),
-            arguments: Vec::new(),
-            asked: None,
-            parts: BTreeMap::new(),
-            nonce: None,
-            begin: 0,
-            ended: 0,
-            window: None,
-            started: None,
-            progress: None,
-            end: End::Running,
             loads: 1,
-            totals: Vec::new(),
-            traps: Vec::new(),
-            paths: Vec::new(),
-            collections: Vec::new(),
-            loops: Vec::new(),
-            tracing: TracingRecord::default(),
-            link: LinkRecord::default(),
+            ..RunRecord::default()
         }
     }
 

@@ -29,7 +29,7 @@ use crate::{
     events::command,
     folder::{
         self, Claimed,
-        record::{End, LinkRecord, RunRecord, TracingRecord},
+        record::{End, RunRecord},
     },
     machine::{
         collect::{Above, Collector},
@@ -458,19 +458,8 @@ impl Common {
             parts: self.parts.clone(),
             nonce: guest.nonce.as_ref().map(|nonce| nonce.text().to_owned()),
             begin: options.rtc.seconds().map_or(0, stage::begin),
-            ended: 0,
-            window: None,
-            started: None,
-            progress: None,
-            end: End::Running,
             loads: 1,
-            totals: Vec::new(),
-            traps: Vec::new(),
-            paths: Vec::new(),
-            collections: Vec::new(),
-            loops: Vec::new(),
-            tracing: TracingRecord::default(),
-            link: LinkRecord::default(),
+            ..RunRecord::default()
         }
     }
 }

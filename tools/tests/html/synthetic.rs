@@ -1,7 +1,6 @@
 //! Folders as a run leaves them, of any size, without a run.
 
 use std::{
-    collections::BTreeMap,
     fs::{self, File},
     io::{BufWriter, Write},
     path::Path,
@@ -11,9 +10,7 @@ use cpumf::sampling::block::{BASIC_FORMAT, ENTRIES, SampleDataBlock};
 use link::stack::StackHead;
 use measure::{
     calls::stacks,
-    folder::record::{
-        End, GuestEnd, LinkRecord, RunRecord, StartedRecord, TotalsRecord, TracingRecord,
-    },
+    folder::record::{End, GuestEnd, RunRecord, StartedRecord, TotalsRecord},
     symbols::{Symbol, SymbolTable},
 };
 use object::{
@@ -133,25 +130,15 @@ impl Folder {
         });
         let record = RunRecord {
             version: "0".to_owned(),
-            build: None,
             guest: "synthetic".to_owned(),
             guest_file: file.to_owned(),
-            is_linux: false,
             mode: "exact".to_owned(),
             cpus: self.cpus.into(),
             storage: 512 << 20,
             interval: 100_000,
             configuration: vec![HOSTILE.to_owned()],
-            exact_caches: None,
             rtc: "now".to_owned(),
             qemu: "none".to_owned(),
-            arguments: Vec::new(),
-            asked: None,
-            parts: BTreeMap::new(),
-            nonce: None,
-            begin: 0,
-            ended: 0,
-            window: None,
             started: Some(StartedRecord {
                 mode: "exact".to_owned(),
                 cpus: self.cpus,
@@ -164,7 +151,6 @@ impl Folder {
                 csvn: 6,
                 below: None,
             }),
-            progress: None,
             end: End::Guest(GuestEnd {
                 cpu: 0,
                 reason: 1,
@@ -174,12 +160,7 @@ impl Folder {
             }),
             loads: 1,
             totals: totals.collect(),
-            traps: Vec::new(),
-            paths: Vec::new(),
-            collections: Vec::new(),
-            loops: Vec::new(),
-            tracing: TracingRecord::default(),
-            link: LinkRecord::default(),
+            ..RunRecord::default()
         };
         record.write(directory).unwrap();
     }
