@@ -13,7 +13,7 @@ mod zoom;
 use std::{path::PathBuf, time::Duration};
 
 use cache::Geometry;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValuesParser, RangedI64ValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use his::command;
@@ -421,6 +421,23 @@ pub struct BelowArguments {
 }
 
 impl BelowArguments {
+    /// The options of a run of this guest that these arguments choose.
+    fn options(&self, guest: impl Into<String>) -> RunOptions {
+        RunOptions {
+            rtc: self.rtc,
+            qemu: self.qemu.clone(),
+            cpu_model: self.cpu_model.clone(),
+            console_limit: self.console_limit,
+            data_limit: self.data_limit,
+            stacks: self.stacks.map(|stacks| stacks.depth),
+            stack_copy: self.stacks.map_or(0, |stacks| stacks.copy),
+            cryptography: self.cryptography,
+            strict: self.strict,
+            events: self.events(),
+            ..RunOptions::new(guest)
+        }
+    }
+
     /// Program-event recording.
     fn events(&self) -> Events {
         Events {
@@ -492,7 +509,7 @@ pub struct RunArguments {
     #[arg(long)]
     pub list: bool,
     /// CPUs of the guest, 1 to 16 [default: as many as it needs]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CPUS)))]
+    #[arg(long, value_name = "N", value_parser = cpus())]
     pub cpus: Option<u32>,
     /// Storage of the machine, as 512M or 2G; 16G at most are used
     #[arg(long, value_name = "SIZE", default_value = "512M")]
@@ -636,6 +653,11 @@ fn his_command(text: &str) -> Result<String, String> {
     }
 }
 
+/// CPUs of a guest.
+fn cpus() -> RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=i64::from(MOST_CPUS))
+}
+
 fn frequency(text: &str) -> Result<Sampling, String> {
     let hertz = text
         .parse()
@@ -656,8 +678,6 @@ impl RunArguments {
             storage: self.storage,
             configuration: self.configuration.clone(),
             sampling: self.freq.unwrap_or(self.interval),
-            stacks: self.below.stacks.map(|stacks| stacks.depth),
-            stack_copy: self.below.stacks.map_or(0, |stacks| stacks.copy),
             mode: if self.native {
                 Mode::Native
             } else if self.real_time || self.emulator == Emulator::Hercules {
@@ -668,18 +688,10 @@ impl RunArguments {
                 Mode::Interactive
             },
             devices,
-            rtc: self.below.rtc,
-            qemu: self.below.qemu.clone(),
             hercules: self.hercules.clone(),
             below: self.emulator,
             form: self.ipl,
-            cpu_model: self.below.cpu_model.clone(),
-            console_limit: self.below.console_limit,
-            data_limit: self.below.data_limit,
             out: self.out.clone(),
-            cryptography: self.below.cryptography,
-            strict: self.below.strict,
-            events: self.below.events(),
             counters: self.counters,
             nested: self.levels.nested,
             exact_caches: self.exact_caches,
@@ -692,7 +704,7 @@ impl RunArguments {
             when_waiting: self.when_waiting.clone(),
             silence: Duration::from_secs(self.silence),
             judgement: self.judgement.clone(),
-            ..RunOptions::new(self.guest.clone())
+            ..self.below.options(self.guest.clone())
         };
         if self.no_sampling || options.asks_his() {
             options.sampling = Sampling::Off;

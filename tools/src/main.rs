@@ -338,7 +338,7 @@ fn repeat(repetition: Repetition, progress: &Progress) -> Result<()> {
             run::run(&options(exec.bare_options()?), progress).map(drop)
         }
         Some(Command::Exec(exec)) => {
-            let base = exec.options(out.clone())?;
+            let base = exec.options(out.clone());
             linux(exec.program().options(base, progress)?)
         }
         Some(_) => bail!("only a run by run, linux or exec can be performed again"),
@@ -388,7 +388,7 @@ fn perform(arguments: &ExecArguments, progress: Progress) -> Result<u8> {
     let progress = beside_a_program(arguments, progress);
     let (directory, _removed) = kept_or_removed(arguments.out.as_ref())?;
     let program = arguments.program();
-    let mut options = program.options(arguments.options(directory)?, &progress)?;
+    let mut options = program.options(arguments.options(directory), &progress)?;
     options.run.asked = asked();
     let outcome = linux::run(&options, &progress, &mut stdout())?;
     let code = outcome.exit_code();

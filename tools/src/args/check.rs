@@ -97,7 +97,7 @@ impl CheckArguments {
             }
             Checked::Exec(exec) if exec.bare => Ok(Subject::Guest(Box::new(exec.bare_options()?))),
             Checked::Exec(exec) => {
-                let options = exec.options(PathBuf::new())?;
+                let options = exec.options(PathBuf::new());
                 Ok(Subject::Program(
                     Box::new(exec.program()),
                     Box::new(options),

@@ -4,11 +4,11 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use link::loader::MOST_CPUS;
 
+use super::linux::SystemArguments;
 use crate::{
-    linux::{LinuxOptions, Release, exec::Program},
-    numbers::quantities::{Rtc, Sampling, Storage},
+    linux::{LinuxOptions, exec::Program},
+    numbers::quantities::{Rtc, Sampling},
     options::{DEFAULT_SILENCE, RunOptions},
 };
 
@@ -18,18 +18,9 @@ const DATE: &str = "2026-01-01T00:00:00";
 /// Options of `exec`.
 #[derive(Clone, Debug, Args)]
 pub struct ExecArguments {
-    /// Debian's kernel
-    #[arg(long, value_enum, default_value = "6.1", conflicts_with = "kernel")]
-    pub release: Release,
-    /// A kernel of your own: the bzImage that is installed as /boot/vmlinuz
-    #[arg(long, value_name = "FILE")]
-    pub kernel: Option<PathBuf>,
-    /// CPUs of the guest
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CPUS)))]
-    pub cpus: u32,
-    /// Storage of the machine, as 512M or 2G; 16G at most are used
-    #[arg(long, value_name = "SIZE", default_value = "512M")]
-    pub storage: Storage,
+    /// The system.
+    #[command(flatten)]
+    pub system: SystemArguments,
     /// A variable of the program's environment: NAME=VALUE, or NAME for its value here. Those that begin with CARGO,
     /// RUST or CRITERION are there in any case, but for the runner and the flags of make
     #[arg(long, value_name = "NAME[=VALUE]")]
@@ -47,9 +38,6 @@ pub struct ExecArguments {
     /// The date in the guest, in UTC
     #[arg(long, value_name = "TIME", default_value = DATE)]
     pub rtc: Rtc,
-    /// Boot, even if the system is kept as it is when it has started
-    #[arg(long)]
-    pub fresh: bool,
     /// Say nothing but what the program says
     #[arg(long, short)]
     pub quiet: bool,
@@ -92,7 +80,7 @@ impl ExecArguments {
 
     /// The options of the run of a program for the bare machine.
     pub fn bare_options(&self) -> Result<RunOptions> {
-        let options = self.options(PathBuf::new())?.run;
+        let options = self.options(PathBuf::new()).run;
         let program = self.program();
         let file = program.file.to_str().map(str::to_owned);
         let file =
@@ -100,7 +88,7 @@ impl ExecArguments {
         Ok(RunOptions {
             guest: file,
             arguments: program.arguments.join(" "),
-            cpus: (self.cpus > 1).then_some(self.cpus),
+            cpus: (self.system.cpus > 1).then_some(self.system.cpus),
             silence: DEFAULT_SILENCE,
             out: None,
             ..options
@@ -108,23 +96,15 @@ impl ExecArguments {
     }
 
     /// The options of the run, with its raw files in this directory.
-    pub fn options(&self, out: PathBuf) -> Result<LinuxOptions> {
-        Ok(LinuxOptions {
-            release: self.release,
-            kernel: self.kernel.clone(),
-            fresh: self.fresh,
-            run: RunOptions {
-                cpus: Some(self.cpus),
-                storage: self.storage,
-                sampling: Sampling::Off,
-                rtc: self.rtc,
-                qemu: self.qemu.clone(),
-                out: Some(out),
-                silence: Duration::from_secs(300),
-                limit: self.limit.map(Duration::from_secs),
-                ..RunOptions::new("linux")
-            },
-            ..LinuxOptions::default()
+    pub fn options(&self, out: PathBuf) -> LinuxOptions {
+        self.system.options(RunOptions {
+            sampling: Sampling::Off,
+            rtc: self.rtc,
+            qemu: self.qemu.clone(),
+            out: Some(out),
+            silence: Duration::from_secs(300),
+            limit: self.limit.map(Duration::from_secs),
+            ..RunOptions::new("linux")
         })
     }
 }
@@ -171,7 +151,7 @@ mod tests {
 
     #[test]
     fn the_date_is_the_same_in_every_run() {
-        let options = exec(&["/p"]).unwrap().options("/d".into()).unwrap();
+        let options = exec(&["/p"]).unwrap().options("/d".into());
         assert_eq!(options.run.rtc.to_string(), DATE);
         assert_eq!(options.run.out, Some("/d".into()));
     }

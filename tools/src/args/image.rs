@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use link::loader::MOST_CPUS;
 use link::state::Mode;
 
+use super::cpus;
 use crate::{
     building::forms::Form,
     numbers::quantities::{Sampling, Storage},
@@ -25,7 +25,7 @@ pub struct ImageArguments {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub out: PathBuf,
     /// CPUs of the guest, 1 to 16 [default: as many as it needs]
-    #[arg(long, value_name = "N", requires = "guest", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CPUS)))]
+    #[arg(long, value_name = "N", requires = "guest", value_parser = cpus())]
     pub cpus: Option<u32>,
     /// Storage of the machine that will be started
     #[arg(long, value_name = "SIZE", default_value = "512M")]

@@ -4,12 +4,11 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use link::loader::MOST_CPUS;
 use {link::state::Mode, per::trace::MOST_TRACES};
 
 use crate::{
     args::{
-        BelowArguments, LevelArguments, ParameterFile, definitions, frequency, his_command,
+        BelowArguments, LevelArguments, ParameterFile, cpus, definitions, frequency, his_command,
         parameter_file,
     },
     events::command::event,
@@ -23,15 +22,49 @@ use crate::{
 /// How often the machine takes a sample by default.
 const PROFILE: Sampling = Sampling::Every(100_000);
 
-/// Options of `linux`.
+/// Options of every run of Debian's Linux.
 #[derive(Clone, Debug, Args)]
-pub struct LinuxArguments {
+pub struct SystemArguments {
     /// Debian's kernel
     #[arg(long, value_enum, default_value = "6.1", conflicts_with = "kernel")]
     pub release: Release,
     /// A kernel of your own: the bzImage that is installed as /boot/vmlinuz
     #[arg(long, value_name = "FILE")]
     pub kernel: Option<PathBuf>,
+    /// CPUs of the guest
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = cpus())]
+    pub cpus: u32,
+    /// Storage of the machine, as 512M or 2G; 16G at most are used
+    #[arg(long, value_name = "SIZE", default_value = "512M")]
+    pub storage: Storage,
+    /// Boot, even if the system is kept as it is when it has started
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+impl SystemArguments {
+    /// The options of a system with these options of a run.
+    pub fn options(&self, run: RunOptions) -> LinuxOptions {
+        LinuxOptions {
+            release: self.release,
+            kernel: self.kernel.clone(),
+            fresh: self.fresh,
+            run: RunOptions {
+                cpus: Some(self.cpus),
+                storage: self.storage,
+                ..run
+            },
+            ..LinuxOptions::default()
+        }
+    }
+}
+
+/// Options of `linux`.
+#[derive(Clone, Debug, Args)]
+pub struct LinuxArguments {
+    /// The system.
+    #[command(flatten)]
+    pub system: SystemArguments,
     /// An initrd of your own. Its /bin/sh runs the command; without a command its own first process runs
     #[arg(long, value_name = "FILE")]
     pub initrd: Option<PathBuf>,
@@ -52,15 +85,6 @@ pub struct LinuxArguments {
     /// Show the whole console, the kernel's messages included
     #[arg(long)]
     pub verbose: bool,
-    /// Boot, even if the system is kept as it is when it has started
-    #[arg(long)]
-    pub fresh: bool,
-    /// CPUs of the guest
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CPUS)))]
-    pub cpus: u32,
-    /// Storage of the machine, as 512M or 2G; 16G at most are used
-    #[arg(long, value_name = "SIZE", default_value = "512M")]
-    pub storage: Storage,
     /// Also profile the whole boot from below, a sample every 100000 cycles, and report
     #[arg(long, conflicts_with = "no_sampling")]
     pub profile: bool,
@@ -184,9 +208,29 @@ impl LinuxArguments {
                 self.event.len()
             );
         }
+        let run = RunOptions {
+            configuration: self.configuration.clone(),
+            sampling,
+            mode,
+            below: self.emulator,
+            hercules: self.hercules.clone(),
+            out: self.out.clone(),
+            operator: [
+                self.authorized(),
+                definitions(&self.dd),
+                self.his.clone(),
+                self.event.clone(),
+                self.operator.clone(),
+            ]
+            .concat(),
+            when_waiting: self.when_waiting.clone(),
+            devices,
+            silence: Duration::from_secs(self.silence),
+            limit: self.limit.map(Duration::from_secs),
+            nested: self.levels.nested,
+            ..self.below.options("linux")
+        };
         Ok(LinuxOptions {
-            release: self.release,
-            kernel: self.kernel.clone(),
             initrd: self.initrd.clone(),
             append: self.append.clone(),
             ipl_disk: self.ipl_disk.clone().map(|disk| IplDisk {
@@ -198,42 +242,8 @@ impl LinuxArguments {
             command: self.command.clone(),
             files: BTreeMap::new(),
             verbose: self.verbose,
-            fresh: self.fresh,
             symbols: self.symbols.clone(),
-            run: RunOptions {
-                cpus: Some(self.cpus),
-                storage: self.storage,
-                configuration: self.configuration.clone(),
-                sampling,
-                mode,
-                rtc: self.below.rtc,
-                qemu: self.below.qemu.clone(),
-                below: self.emulator,
-                hercules: self.hercules.clone(),
-                cpu_model: self.below.cpu_model.clone(),
-                console_limit: self.below.console_limit,
-                data_limit: self.below.data_limit,
-                out: self.out.clone(),
-                cryptography: self.below.cryptography,
-                strict: self.below.strict,
-                stacks: self.below.stacks.map(|stacks| stacks.depth),
-                stack_copy: self.below.stacks.map_or(0, |stacks| stacks.copy),
-                events: self.below.events(),
-                operator: [
-                    self.authorized(),
-                    definitions(&self.dd),
-                    self.his.clone(),
-                    self.event.clone(),
-                    self.operator.clone(),
-                ]
-                .concat(),
-                when_waiting: self.when_waiting.clone(),
-                devices,
-                silence: Duration::from_secs(self.silence),
-                limit: self.limit.map(Duration::from_secs),
-                nested: self.levels.nested,
-                ..RunOptions::new("linux")
-            },
+            ..self.system.options(run)
         })
     }
 }
