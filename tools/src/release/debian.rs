@@ -15,6 +15,7 @@ use anyhow::{Context, Result, bail};
 use flate2::{Compression, GzBuilder};
 use serde::Deserialize;
 
+use super::not_written;
 use crate::{
     building::{install, repository::root, version},
     computer::{progress::Progress, temporary::Temporary, whole_file},
@@ -123,13 +124,8 @@ pub fn make(laid_out: &Path, progress: &Progress) -> Result<PathBuf> {
         );
     }
     // dpkg-deb writes into the file that it makes, so it does not get the last one.
-    let copy = || -> Result<()> { Ok(whole_file::put(&to, fs::read(&made)?)?) };
-    copy().with_context(|| {
-        format!(
-            "cannot write {}; make room there, or choose another directory with --out",
-            to.display()
-        )
-    })?;
+    let package = fs::read(&made).with_context(|| format!("cannot read {}", made.display()))?;
+    whole_file::put(&to, package).with_context(|| not_written(&to))?;
     step.done("made the Debian package");
     Ok(to)
 }

@@ -47,12 +47,7 @@ pub fn make(wanted: &Wanted, progress: &Progress) -> Result<Vec<PathBuf>> {
     };
     let out = wanted.out.clone().unwrap_or_else(default_directory);
     let notices = notices::text(&static_command::target()?)?;
-    lay_out(&out, &notices).with_context(|| {
-        format!(
-            "cannot write into {}; choose another directory with --out",
-            out.display()
-        )
-    })?;
+    lay_out(&out, &notices).with_context(|| not_written(&out))?;
     let step = progress.step("packing image and guests into the command");
     let command = out.join("measure");
     bundle::append(&built, &carried, &command)?;
@@ -62,6 +57,14 @@ pub fn make(wanted: &Wanted, progress: &Progress) -> Result<Vec<PathBuf>> {
         made.push(debian::make(&out, progress)?);
     }
     Ok(made)
+}
+
+/// What to do about a file of a release, or a directory, that cannot be written.
+fn not_written(place: &Path) -> String {
+    format!(
+        "cannot write {}; make room there, or choose another directory with --out",
+        place.display()
+    )
 }
 
 /// Licences, manual pages and completions, with the names under which a system looks for them.
