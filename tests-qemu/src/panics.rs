@@ -47,7 +47,7 @@ pub fn sites(image: &Path) -> Result<Vec<Site>> {
     let sources = Sources::read(&elf)?;
     let mut sites = Vec::new();
     for (function, address, panic) in calls.panics()? {
-        let (place, line, caller) = sources.of(address)?;
+        let (place, line, caller) = sources.of(address);
         sites.push(Site {
             place,
             line,

@@ -1,44 +1,25 @@
 //! The source file that an instruction of the image belongs to.
 
-use addr2line::Context;
-use anyhow::{Context as _, Result, anyhow};
-use measure::building::repository::root;
-use object::{Object, ObjectSection};
+use anyhow::Result;
+use measure::{building::repository::root, symbols::debug::DebugInformation};
 
 use super::LIBRARY;
 
-type Slice<'d> = gimli::EndianSlice<'d, gimli::BigEndian>;
-
 /// The debugging information of the image.
-pub struct Sources<'d>(Context<Slice<'d>>);
+pub struct Sources<'d>(DebugInformation<'d>);
 
 impl<'d> Sources<'d> {
     /// Reads it.
     pub fn read(elf: &object::File<'d>) -> Result<Self> {
-        let load = |id: gimli::SectionId| -> Result<Slice<'d>, gimli::Error> {
-            let section = elf.section_by_name(id.name());
-            let data = section.and_then(|section| section.data().ok());
-            Ok(Slice::new(data.unwrap_or_default(), gimli::BigEndian))
-        };
-        let dwarf = gimli::Dwarf::load(load)?;
-        Ok(Self(Context::from_dwarf(dwarf)?))
+        Ok(Self(DebugInformation::read(elf, "the image")?))
     }
 
     /// The place and line of an instruction, and the innermost line of the repository if the place is outside it.
-    pub fn of(&self, address: u64) -> Result<(String, u32, Option<String>)> {
-        let mut frames = self
-            .0
-            .find_frames(address)
-            .skip_all_loads()
-            .with_context(|| format!("no source line for {address:X}"))?;
+    pub fn of(&self, address: u64) -> (String, u32, Option<String>) {
         let mut own = None;
         let mut innermost = None;
-        while let Some(frame) = frames.next().map_err(|error| anyhow!(error))? {
-            let Some(location) = frame.location else {
-                continue;
-            };
-            let place = place(location.file.unwrap_or_default());
-            let line = location.line.unwrap_or(0);
+        for (file, line) in self.0.frames(address).filter_map(|frame| frame.place()) {
+            let place = place(file);
             if place == LIBRARY {
                 innermost = innermost.or(Some((place, line)));
                 continue;
@@ -46,14 +27,14 @@ impl<'d> Sources<'d> {
             if place.starts_with("src/") {
                 let caller = own.is_some().then(|| format!("{place}:{line}"));
                 let (place, line) = own.unwrap_or((place, line));
-                return Ok((place, line, caller));
+                return (place, line, caller);
             }
             own = own.or(Some((place, line)));
         }
         let (place, line) = own
             .or(innermost)
             .unwrap_or_else(|| ("(unknown)".to_owned(), 0));
-        Ok((place, line, None))
+        (place, line, None)
     }
 }
 

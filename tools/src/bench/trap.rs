@@ -13,10 +13,7 @@ use std::{
     process, thread,
 };
 
-use addr2line::Context as Debug;
 use anyhow::{Context, Result, anyhow, bail};
-use gimli::{BigEndian, EndianSlice};
-use object::{Object, ObjectSection};
 
 use crate::{
     building::build,
@@ -27,7 +24,7 @@ use crate::{
     },
     numbers::quantities::{LEAST_STORAGE, Sampling, Storage},
     options::{RunOptions, execution_log::ExecutionLog},
-    symbols::{Symbol, SymbolTable},
+    symbols::{Symbol, SymbolTable, debug::DebugInformation},
 };
 
 mod paths;
@@ -117,7 +114,9 @@ pub fn measure(options: &RunOptions, progress: &Progress) -> Result<Trap> {
     let elf =
         fs::read(&file).with_context(|| format!("cannot read the image {}", file.display()))?;
     let image = ImageSymbols::new(&elf)?;
-    let inlined = Inlined::read(&elf)?;
+    let parsed = object::File::parse(&elf[..]).context("the image is not an ELF file")?;
+    let debug = DebugInformation::read(&parsed, "the image")
+        .context("the path `trap` is divided by the image's debug information")?;
     let step = progress.step("logging the instructions of a trap");
     let mut options = options.clone();
     options.guest = GUEST.to_owned();
@@ -144,7 +143,7 @@ pub fn measure(options: &RunOptions, progress: &Progress) -> Result<Trap> {
         .map_err(|_| anyhow!("the reader of QEMU's log has failed"))?;
     // A reader that fails also ends QEMU's run, so its reason is the one to report.
     let paths = paths?;
-    let performs = |address| inlined.is_in_fast_path(address);
+    let performs = |address| is_in_fast_path(&debug, address);
     let trap = code.trap(&paths, times(&outcome?.console)?, performs)?;
     step.done("logged the instructions of a trap");
     Ok(trap)
@@ -179,45 +178,10 @@ fn times(console: &str) -> Result<u64> {
         })
 }
 
-/// What the image's debug information says of inlined routines.
-struct Inlined<'d>(Debug<EndianSlice<'d, BigEndian>>);
-
-impl<'d> Inlined<'d> {
-    fn read(elf: &'d [u8]) -> Result<Self> {
-        let elf =
-            object::File::parse(elf).context("the image is not an ELF file; build it again")?;
-        if elf.section_by_name(".debug_info").is_none() {
-            bail!(
-                "the image has no debug information, by which the path `trap` is divided; build it with `debug = 1`, and without `strip`"
-            );
-        }
-        let load = |id: gimli::SectionId| -> Result<_, gimli::Error> {
-            let section = elf.section_by_name(id.name());
-            let data = section.and_then(|section| section.data().ok());
-            Ok(EndianSlice::new(data.unwrap_or_default(), BigEndian))
-        };
-        let debug = gimli::Dwarf::load(load).and_then(Debug::from_dwarf);
-        Ok(Self(debug.context(
-            "the image's debug information is damaged; build it again",
-        )?))
-    }
-
-    /// Whether the instruction at an address of the ELF is part of [`FAST_PATH`].
-    fn is_in_fast_path(&self, address: u64) -> bool {
-        let Ok(mut frames) = self.0.find_frames(address).skip_all_loads() else {
-            return false;
-        };
-        while let Ok(Some(frame)) = frames.next() {
-            let name = frame.function.and_then(|function| {
-                let name = function.raw_name().ok()?;
-                Some(rustc_demangle::demangle(&name).to_string())
-            });
-            if name.is_some_and(|name| is_fast_path(&name)) {
-                return true;
-            }
-        }
-        false
-    }
+/// Whether the instruction at an address of the ELF is part of [`FAST_PATH`].
+fn is_in_fast_path(debug: &DebugInformation<'_>, address: u64) -> bool {
+    let mut names = debug.frames(address).filter_map(|frame| frame.function());
+    names.any(|name| is_fast_path(&name))
 }
 
 /// The image's code at the place where it runs.

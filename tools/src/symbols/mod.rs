@@ -8,6 +8,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use anyhow::{Context, Result, bail};
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
+pub mod debug;
 pub mod kallsyms;
 pub mod linux;
 pub mod map;

@@ -5,14 +5,14 @@
 
 use std::{fs, path::Path};
 
-use addr2line::{Context, Location};
-use anyhow::{Context as _, Result, bail};
-use gimli::{BigEndian, EndianSlice};
-use object::{CompressionFormat, Object, ObjectSection, SectionFlags, elf::SHF_EXECINSTR};
+use anyhow::{Context, Result, bail};
+use object::{Object, ObjectSection, SectionFlags, elf::SHF_EXECINSTR};
 
 use super::sources::Sources;
-use crate::computer::visible::visible;
-use crate::symbols::SymbolTable;
+use crate::{
+    computer::visible::visible,
+    symbols::{SymbolTable, debug::DebugInformation},
+};
 
 /// Directories of a source file that are shown with its name.
 const DIRECTORIES: usize = 3;
@@ -22,8 +22,6 @@ const LIBRARIES: [&str; 3] = ["/library/core/", "/library/alloc/", "/library/std
 
 /// A guest's file is not longer than this: a guest is loaded below 2 GiB.
 const LONGEST_FILE: u64 = 4 << 30;
-
-type Slice<'d> = EndianSlice<'d, BigEndian>;
 
 /// Reads the guest's file.
 pub fn read(file: &Path) -> Result<Vec<u8>> {
@@ -39,7 +37,7 @@ pub fn read(file: &Path) -> Result<Vec<u8>> {
 pub struct Code<'d> {
     /// Addresses and bytes of its instructions.
     sections: Vec<(u64, &'d [u8])>,
-    debug: Option<Context<Slice<'d>>>,
+    debug: Option<DebugInformation<'d>>,
     sources: Option<Sources>,
     /// Why there are no source lines; `None` if there are.
     pub without_source: Option<String>,
@@ -72,7 +70,7 @@ impl<'d> Code<'d> {
             Some((section.address(), bytes))
         });
         let sections = sections.collect();
-        let (debug, without_source) = match debug(&elf) {
+        let (debug, without_source) = match DebugInformation::read(&elf, "the guest's file") {
             Ok(debug) => (Some(debug), None),
             Err(error) => (None, Some(format!("{error:#}"))),
         };
@@ -109,40 +107,33 @@ impl<'d> Code<'d> {
     /// in that function. If the function is in Rust's own libraries, it is the line that called them, because a reader
     /// can change that one.
     pub fn source(&self, address: u64) -> Option<String> {
-        let location = self.location(address)?;
-        let file = shortened(location.file?);
-        Some(match location.line {
-            Some(line) if line > 0 => format!("{file}:{line}"),
-            _ => file,
+        let (file, line) = self.place(address)?;
+        let file = shortened(file);
+        Some(match line {
+            0 => file,
+            line => format!("{file}:{line}"),
         })
     }
 
     /// The text of this source line, if its file is still the one that was compiled.
     pub fn source_text(&self, address: u64) -> Option<String> {
-        let location = self.location(address)?;
-        let sources = self.sources.as_ref()?;
-        sources.line(Path::new(location.file?), location.line?)
+        let (file, line) = self.place(address)?;
+        self.sources.as_ref()?.line(Path::new(file), line)
     }
 
-    fn location(&self, address: u64) -> Option<Location<'_>> {
-        let mut frames = self
+    /// The source file and the line.
+    fn place(&self, address: u64) -> Option<(&str, u32)> {
+        let mut innermost = None;
+        for (file, line) in self
             .debug
             .as_ref()?
-            .find_frames(address)
-            .skip_all_loads()
-            .ok()?;
-        let mut innermost = None;
-        while let Ok(Some(frame)) = frames.next() {
-            let Some(location) = frame.location else {
-                continue;
-            };
-            let Some(file) = location.file else {
-                continue;
-            };
+            .frames(address)
+            .filter_map(|frame| frame.place())
+        {
             if !LIBRARIES.iter().any(|library| file.contains(library)) {
-                return Some(location);
+                return Some((file, line));
             }
-            innermost = innermost.or(Some(location));
+            innermost = innermost.or(Some((file, line)));
         }
         innermost
     }
@@ -153,26 +144,4 @@ fn shortened(file: &str) -> String {
     let parts: Vec<&str> = file.split('/').filter(|part| !part.is_empty()).collect();
     let first = parts.len().saturating_sub(DIRECTORIES + 1);
     visible(&parts[first..].join("/"))
-}
-
-/// The debug information of the file.
-fn debug<'d>(elf: &object::File<'d>) -> Result<Context<Slice<'d>>> {
-    if elf.section_by_name(".debug_line").is_none() {
-        bail!("the guest's file has no debug information; build it with some (in Rust: debug = 1)");
-    }
-    let load = |id: gimli::SectionId| -> Result<Slice<'d>> {
-        let Some(section) = elf.section_by_name(id.name()) else {
-            return Ok(EndianSlice::new(&[], BigEndian));
-        };
-        let file = section.compressed_data()?;
-        if file.format != CompressionFormat::None {
-            bail!(
-                "the debug information of the guest's file is compressed ({}); link it without --compress-debug-sections",
-                id.name()
-            );
-        }
-        Ok(EndianSlice::new(file.data, BigEndian))
-    };
-    let dwarf = gimli::Dwarf::load(load)?;
-    Context::from_dwarf(dwarf).context("the debug information of the guest's file is damaged")
 }
