@@ -66,6 +66,15 @@ pub type StoreWatcher = Box<dyn Fn() + Send + Sync>;
 /// Something that another CPU does.
 pub type Meanwhile = Box<dyn FnOnce(&mut TestMachine)>;
 
+/// So many zeros, of which hardly any are looked at. An allocator has a block of this size from the system, which gives a page
+/// when it is touched; of a smaller one it would set every byte.
+fn untouched(length: usize) -> Vec<u8> {
+    const FROM_THE_SYSTEM: usize = 33 << 20;
+    let mut zeros = vec![0; length.max(FROM_THE_SYSTEM)];
+    zeros.truncate(length);
+    zeros
+}
+
 /// The machine below.
 pub struct TestMachine {
     /// Guest storage, from absolute 0 to the base of the HSA.
@@ -148,7 +157,7 @@ impl TestMachine {
     pub fn new(storage: u64, hsa: u64) -> Self {
         Self {
             storage: vec![0; storage as usize],
-            hsa: vec![0; hsa as usize],
+            hsa: untouched(hsa as usize),
             keys: vec![0; (storage / PAGE) as usize],
             counters: [0; 2],
             tod: 0,

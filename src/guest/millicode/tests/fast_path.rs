@@ -71,7 +71,8 @@ impl Case {
     /// The CPU when the instruction has been refused.
     fn refused(&self) -> Bench {
         let length = insn::length(self.text[0]) as u64;
-        let mut bench = Bench::new();
+        // The least storage that there is: all of it is compared.
+        let mut bench = Bench::with_storage(1 << 20);
         bench.set(TEXT, &self.text);
         for at in (OPERAND..OPERAND + 0x1000).step_by(32) {
             bench.set_doublewords(at, &self.content);
