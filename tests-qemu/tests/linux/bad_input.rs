@@ -29,7 +29,7 @@ fn a_guest_that_loops_is_ended_and_what_it_said_and_its_samples_are_kept() {
         "--out",
         "run",
         "--limit",
-        "60",
+        "30",
         "--freq",
         "1000",
         "--",
