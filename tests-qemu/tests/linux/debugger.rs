@@ -122,11 +122,8 @@ fn needed() -> Vec<&'static str> {
 }
 
 /// The questions: what `traced` does, and what gdb does with each kind of watchpoint.
-fn debug(cpus: u32) {
-    let guest = Guest {
-        release: Release::V6_1,
-        cpus,
-    };
+fn debug(release: Release, cpus: u32) {
+    let guest = Guest { release, cpus };
     let script = format!("{SCRIPT}{TO_ITSELF}");
     let questions = WATCHPOINTS.map(|kind| question(kind, &script)).concat();
     let questions = format!("echo @traced; traced\n{questions}");
@@ -143,13 +140,13 @@ fn debug(cpus: u32) {
 }
 
 #[test]
-fn gdb_steps_and_watches_in_linux_6_1_on_one_cpu() {
-    debug(1);
+fn gdb_steps_and_watches_in_linux_6_12_on_one_cpu() {
+    debug(Release::V6_12, 1);
 }
 
 #[test]
 fn gdb_steps_and_watches_in_linux_6_1_on_two_cpus() {
-    debug(2);
+    debug(Release::V6_1, 2);
 }
 
 /// A bare QEMU 10 identifies what gdb needs here, if it translates one instruction at a time. It is late with a storage
