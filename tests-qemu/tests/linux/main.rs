@@ -2,10 +2,11 @@
 //!
 //! A boot takes as long as many other tests together, so one boot answers many questions: a script runs in the
 //! [`guest`], and the tests examine its output section by section. The harness begins the tests in the order of their names:
-//! those that take longest are in [`again`], so that no CPU waits for them at the end.
+//! those that take longest are in [`again`] and [`below`], so that no CPU waits for them at the end.
 
 mod again;
 mod bad_input;
+mod below;
 mod changes;
 mod check;
 mod cost;

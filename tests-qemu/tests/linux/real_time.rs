@@ -2,7 +2,7 @@
 
 use tempfile::TempDir;
 
-use crate::guest::{NO_CIPHER_TESTS, boot, run_linux, section};
+use crate::guest::{boot, section};
 
 /// The script that the guest runs.
 const QUESTIONS: &str = r"
@@ -64,25 +64,4 @@ fn four_cpus_run_side_by_side_and_count_cycles_by_samples_only() {
             of("dmesg")
         );
     }
-}
-
-#[test]
-#[ignore = "long: Linux boots for many minutes in Hercules"]
-fn linux_runs_a_command_below_which_is_hercules() {
-    let directory = TempDir::new().unwrap();
-    let options = [
-        "--below",
-        "hercules",
-        "--release",
-        "6.12",
-        "--limit",
-        "2000",
-    ];
-    // The kernel tests its ciphers while it boots, which takes a large part of that time in an emulator that interprets.
-    let append = format!("quiet {NO_CIPHER_TESTS}");
-    let command = ["--append", &append, "--", "uname -m; exit 6"];
-    let line: Vec<&str> = options.into_iter().chain(command).collect();
-    let finished = run_linux(directory.path(), &line);
-    assert_eq!(finished.code, Some(6), "{finished:?}");
-    assert!(finished.output.contains("s390x"), "{finished:?}");
 }
