@@ -45,14 +45,14 @@ fn a_second_stream_of_random_instructions_does_the_same() {
 
 #[test]
 #[ignore = "long: cargo soak runs it"]
-fn half_a_million_random_instructions_executed_one_at_a_time_do_the_same() {
-    random(11, 500_000);
+fn a_quarter_of_a_million_random_instructions_executed_one_at_a_time_do_the_same() {
+    random(11, 250_000);
 }
 
 #[test]
 #[ignore = "long: cargo soak runs it"]
-fn another_half_a_million_random_instructions_do_the_same() {
-    random(12, 500_000);
+fn another_quarter_of_a_million_random_instructions_do_the_same() {
+    random(12, 250_000);
 }
 
 /// The cases that QEMU 7.2 identifies wrongly: the condition code in the old PSW is the one before the instruction; a
