@@ -15,6 +15,7 @@ use crate::{
         kallsyms::{self, Name},
         linux::{BOOT, KERNEL},
         places::PlaceNames,
+        plain,
     },
 };
 
@@ -78,6 +79,9 @@ pub fn of_image(image: &[u8], file: Option<&Path>) -> Result<SymbolTable> {
             ..symbol
         })
     }));
+    for symbol in &mut all {
+        symbol.name = plain(&symbol.name);
+    }
     Ok(SymbolTable::of(all))
 }
 
@@ -294,6 +298,21 @@ mod tests {
         let table = of_image(b"", Some(file.path())).unwrap();
         let names: Vec<&str> = table.symbols().iter().map(|s| &s.name[..]).collect();
         assert_eq!(names, ["first"]);
+    }
+
+    #[test]
+    fn a_name_in_an_image_does_not_end_a_line_of_the_table() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let text: String = kernel()
+            .iter()
+            .map(|name| format!("{:x} {} {}\n", name.address, name.kind as char, name.name))
+            .collect();
+        fs::write(file.path(), text).unwrap();
+        let image = b"x\x0010000 14 two\nlines\x0010020 d4 next\0";
+        let table = of_image(image, Some(file.path())).unwrap();
+        assert_eq!(SymbolTable::from_text(&table.to_text()).unwrap(), table);
+        let name = table.find(0x1_0000).map(|symbol| &symbol.name[..]);
+        assert_eq!(name, Some("two\u{FFFD}lines"));
     }
 
     #[test]

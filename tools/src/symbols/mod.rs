@@ -41,6 +41,11 @@ pub struct Symbol {
     pub name: String,
 }
 
+/// A name without characters that would end a field or a line of the table's text.
+pub fn plain(name: &str) -> String {
+    name.replace(char::is_control, "\u{FFFD}")
+}
+
 /// Routines in ascending order; no two overlap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SymbolTable {
@@ -58,6 +63,7 @@ struct Candidate {
 impl SymbolTable {
     /// The routines of an ELF that has been parsed.
     pub fn from_elf(elf: &object::File<'_>, module: &str) -> Self {
+        let module = plain(module);
         let mut by_start: BTreeMap<u64, Candidate> = BTreeMap::new();
         // A library that is stripped still has those that programs call.
         for symbol in elf.symbols().chain(elf.dynamic_symbols()) {
@@ -77,16 +83,16 @@ impl SymbolTable {
             if name.is_empty() || name.starts_with(".L") || !(is_routine || is_label) {
                 continue;
             }
-            let section_end = section.address() + section.size();
+            let section_end = section.address().saturating_add(section.size());
             let end = if is_routine {
-                symbol.address() + symbol.size()
+                symbol.address().saturating_add(symbol.size())
             } else {
                 section_end
             };
             let candidate = Candidate {
                 end: end.min(section_end),
                 rank: (is_routine, symbol.is_global()),
-                name: format!("{:#}", rustc_demangle::demangle(name)),
+                name: plain(&format!("{:#}", rustc_demangle::demangle(name))),
             };
             let place = by_start.entry(symbol.address());
             let known = place.or_insert_with(|| Candidate {
@@ -113,7 +119,7 @@ impl SymbolTable {
             symbols.push(Symbol {
                 start,
                 end: candidate.end,
-                module: module.to_owned(),
+                module: module.clone(),
                 name: candidate.name,
             });
         }
@@ -218,6 +224,44 @@ mod tests {
     #[test]
     fn the_text_form_is_read_back() {
         assert_eq!(SymbolTable::from_text(&table().to_text()).unwrap(), table());
+    }
+
+    #[test]
+    fn whatever_names_and_sizes_an_elf_file_has_its_routines_are_read_back() {
+        use object::write::{Object, Symbol, SymbolSection};
+        let (format, architecture) = (object::BinaryFormat::Elf, object::Architecture::S390x);
+        let mut file = Object::new(format, architecture, object::Endianness::Big);
+        let text = file.section_id(object::write::StandardSection::Text);
+        file.append_section_data(text, &[0; 0x100], 16);
+        let mut add = |value, size, name: &[u8]| {
+            file.add_symbol(Symbol {
+                name: name.to_vec(),
+                value,
+                size,
+                kind: SymbolKind::Text,
+                scope: object::SymbolScope::Linkage,
+                weak: false,
+                section: SymbolSection::Section(text),
+                flags: object::SymbolFlags::None,
+            });
+        };
+        add(0, 0x10, b"two\nlines\r");
+        add(0x10, 0x10, b"a\ttab and \x1B[2J");
+        add(0x20, u64::MAX, b"endless");
+        add(0xF0, u64::MAX - 0xEF, b"last");
+        add(u64::MAX, 2, b"beyond");
+        let bytes = file.write().unwrap();
+        let elf = object::File::parse(&bytes[..]).unwrap();
+        let table = SymbolTable::from_elf(&elf, "a\tguest\n");
+        let names: Vec<&str> = table
+            .symbols()
+            .iter()
+            .map(|symbol| &symbol.name[..])
+            .collect();
+        assert_eq!(names.len(), 4, "{names:?}");
+        assert_eq!(names[0], "two\u{FFFD}lines\u{FFFD}");
+        assert_eq!(SymbolTable::from_text(&table.to_text()).unwrap(), table);
+        assert_eq!(table.symbols()[0].module, "a\u{FFFD}guest\u{FFFD}");
     }
 
     #[test]
