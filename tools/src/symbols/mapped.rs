@@ -34,6 +34,9 @@ use crate::{
 const MOST_MAPPINGS: usize = 4096;
 const MOST_LINES: usize = 200_000;
 
+/// The most mappings of all processes: one that begins with its parent's has a copy of them.
+const MOST_IN_ALL: usize = 1 << 20;
+
 /// Bytes of a file in the address space of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
@@ -163,6 +166,8 @@ pub struct Programs {
     spaces: BTreeMap<u32, Vec<Mapping>>,
     threads: BTreeMap<u32, u32>,
     files: Vec<ProgramFile>,
+    /// Mappings of all processes.
+    in_all: usize,
 }
 
 impl Programs {
@@ -197,15 +202,17 @@ impl Programs {
             "fork" => {
                 let parent: u32 = words.next()?.parse().ok()?;
                 let parent = self.process_of(parent);
-                let space = self.spaces.get(&parent).cloned().unwrap_or_default();
-                self.spaces.insert(process, space);
+                let space = self.spaces.get(&parent).map_or(&[][..], |space| space);
+                let room = MOST_IN_ALL.saturating_sub(self.in_all);
+                let space = space[..space.len().min(room)].to_vec();
+                self.replace(process, space);
             }
             "thread" => {
                 let of = words.next()?.parse().ok()?;
                 self.threads.insert(process, of);
             }
             "exec" => {
-                self.spaces.insert(process, Vec::new());
+                self.replace(process, Vec::new());
             }
             "map" => {
                 let mut number = || u64::from_str_radix(words.next()?, 16).ok();
@@ -225,8 +232,9 @@ impl Programs {
                     files.len() - 1
                 });
                 let space = self.spaces.entry(process).or_default();
+                self.in_all -= space.len();
                 space.retain(|known| known.end <= start || end <= known.start);
-                if space.len() < MOST_MAPPINGS {
+                if space.len() < MOST_MAPPINGS && self.in_all < MOST_IN_ALL {
                     space.push(Mapping {
                         start,
                         end,
@@ -234,10 +242,18 @@ impl Programs {
                         file,
                     });
                 }
+                self.in_all += space.len();
             }
             _ => {}
         }
         Some(())
+    }
+
+    /// What a process maps from now on.
+    fn replace(&mut self, process: u32, space: Vec<Mapping>) {
+        self.in_all += space.len();
+        let before = self.spaces.insert(process, space);
+        self.in_all -= before.map_or(0, |before| before.len());
     }
 
     /// The process of a thread, or the process itself.
@@ -318,6 +334,26 @@ mod tests {
         ] {
             assert!(!programs(line).has(7), "{line:?}");
         }
+    }
+
+    #[test]
+    fn a_guest_cannot_fill_the_storage_of_the_host_with_processes_that_begin_alike() {
+        let maps = (0..MOST_MAPPINGS).map(|page| format!("map 1 {page:x}000 {page:x}fff 0 /a\n"));
+        let forks = (2..20_000).map(|process| format!("fork {process} 1\n"));
+        let found = programs(&maps.chain(forks).collect::<String>());
+        let all: usize = (1..20_000)
+            .map(|process| found.mappings(process).len())
+            .sum();
+        assert!(
+            (MOST_IN_ALL - MOST_MAPPINGS..=MOST_IN_ALL).contains(&all),
+            "{all}"
+        );
+        assert_eq!(found.in_all, all);
+        // What is mapped no longer leaves room.
+        let again =
+            "exec 1\nexec 2\nmap 1 1000 2000 0 /b\nfork 3 1\nfork 2 1\nmap 2 1800 1900 0 /c\n";
+        let found = programs(again);
+        assert_eq!(found.in_all, 3);
     }
 
     proptest! {
