@@ -6,7 +6,10 @@ use link::tally::Cause;
 use serde::Serialize;
 
 use super::{budget, cause, to_compare};
-use crate::{folder::record::TrapsRecord, numbers::grouped};
+use crate::{
+    folder::record::TrapsRecord,
+    numbers::{self, grouped},
+};
 
 /// The fewest paths of a cause that has a line of its own. By fewer a machine tries at its IPL what its clock charges.
 const FEWEST: u64 = 10;
@@ -116,7 +119,7 @@ impl Paths {
         let rest: Vec<&Path> = self.0.iter().filter(|path| !path.is_frequent()).collect();
         let sum = |field: fn(&Path) -> u64| {
             let values = rest.iter().map(|path| field(path));
-            grouped(values.fold(0, u64::saturating_add))
+            grouped(numbers::sum(values))
         };
         (!rest.is_empty()).then(|| {
             format!(
@@ -132,7 +135,7 @@ impl Paths {
     /// counted.
     pub fn sum(&self, executed: Option<u64>) -> String {
         let all = self.0.iter().map(|path| path.instructions);
-        let all = grouped(all.fold(0, u64::saturating_add));
+        let all = grouped(numbers::sum(all));
         match executed {
             Some(executed) => format!(
                 "{all} instructions of the {} that the guest executed in supervisor state",

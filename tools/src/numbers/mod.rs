@@ -15,6 +15,11 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// The sum of numbers that anybody may have written: it ends at the largest number.
+pub fn sum(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    numbers.into_iter().fold(0, u64::saturating_add)
+}
+
 /// Bytes in hexadecimal digits, as digests are named.
 pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -30,6 +35,13 @@ mod tests {
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1000), "1,000");
         assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
+    }
+
+    #[test]
+    fn a_sum_ends_at_the_largest_number() {
+        assert_eq!(sum([]), 0);
+        assert_eq!(sum([1, 2, 3]), 6);
+        assert_eq!(sum([u64::MAX, 1, u64::MAX]), u64::MAX);
     }
 
     #[test]

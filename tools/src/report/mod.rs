@@ -24,7 +24,7 @@ use crate::{
         counters::{self, CounterValues},
         samples::{self, CpuSamples},
     },
-    numbers::hexadecimal,
+    numbers::{hexadecimal, sum},
     profile::{Profile, callers::Calls},
     symbols::{
         linux::MODULE,
@@ -151,17 +151,12 @@ impl Report {
         self.cpus.iter().map(|cpu| cpu.entries.len() as u64).sum()
     }
 
-    /// Samples that found no room: the machine's count, or for a run that was cut off that of the trailers.
+    /// Samples that found no room. A run that was cut off has no counts of the machine, but its blocks have trailers.
+    /// Neither counts more than was lost.
     pub fn lost(&self) -> u64 {
-        if self.record.totals.is_empty() {
-            self.cpus.iter().map(|cpu| cpu.overflow).sum()
-        } else {
-            self.record
-                .totals
-                .iter()
-                .map(|totals| totals.samples_lost)
-                .sum()
-        }
+        let by_trailers = sum(self.cpus.iter().map(|cpu| cpu.overflow));
+        let totals = self.record.totals.iter();
+        by_trailers.max(sum(totals.map(|totals| totals.samples_lost)))
     }
 
     /// Blocks that reached the host.
@@ -241,12 +236,8 @@ impl Report {
         let link = &self.record.link;
         let malformed: u64 = self.cpus.iter().map(|cpu| cpu.malformed).sum();
         let invalid: u64 = self.cpus.iter().map(|cpu| cpu.invalid).sum();
-        let stored: u64 = self
-            .record
-            .totals
-            .iter()
-            .map(|totals| totals.samples_taken)
-            .sum();
+        let totals = self.record.totals.iter();
+        let stored = sum(totals.map(|totals| totals.samples_taken));
         let arrived = self.taken() + invalid;
         let mut doubts = Vec::new();
         let mut doubt = |number: u64, text: &str| {

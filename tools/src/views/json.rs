@@ -133,7 +133,7 @@ pub fn text(report: &Report) -> Result<String> {
             continue;
         }
         let sums = counters.entry(name).or_default();
-        for (number, value) in (set.first..).zip(&set.values) {
+        for (number, value) in (set.first..=u16::MAX).zip(&set.values) {
             let sum = sums.entry(number).or_default();
             *sum = sum.wrapping_add(*value);
         }

@@ -10,3 +10,6 @@ pub mod json;
 pub mod table;
 pub mod top;
 pub mod trace;
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ use crate::{
         CONSOLE, COUNTERS, EVENTS, HANG, HANG_CORE, LOG, OPERATOR, RECORD, record::End, sdb_name,
         stacks_name,
     },
-    numbers::{grouped, quantities::Storage},
+    numbers::{self, grouped, quantities::Storage},
     report::{Hot, Report},
 };
 
@@ -243,7 +243,7 @@ fn no_counters(report: &Report) -> &'static str {
 fn cost(report: &Report) -> Option<String> {
     let totals = &report.record.totals;
     let sum = |field: fn(&crate::folder::record::TotalsRecord) -> u64| {
-        totals.iter().map(field).sum::<u64>()
+        numbers::sum(totals.iter().map(field))
     };
     let guest = sum(|totals| totals.guest_instructions);
     let firmware = sum(|totals| totals.firmware_instructions);

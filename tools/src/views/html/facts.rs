@@ -4,7 +4,7 @@ use super::page::{Fact, Page, Warning};
 use crate::{
     computer::visible::visible,
     folder::record::RunRecord,
-    numbers::{grouped, quantities::Storage},
+    numbers::{grouped, quantities::Storage, sum},
     options::exact_caches,
     profile::{Pace, Profile, blocks::BlockCounts},
 };
@@ -150,10 +150,6 @@ pub(crate) fn add_run(warnings: &mut Warnings, record: &RunRecord, found: &Block
             record.mode_found()
         ));
     }
-}
-
-fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
-    numbers.fold(0, u64::saturating_add)
 }
 
 fn facts(profile: &Profile, found: &BlockCounts) -> Vec<Fact> {

@@ -194,13 +194,13 @@ fn first_reading<'p>(profile: &'p Profile, step: &mut Step) -> Result<First<'p>>
             }
         }
         let found = samples.found();
-        // A run that was cut off has no totals, but its blocks have trailers.
+        // A run that was cut off has no totals, but its blocks have trailers. Neither counts more than was lost.
         let totals = profile.record.iter().flat_map(|record| &record.totals);
         let lost = totals
             .filter(|totals| totals.cpu == cpu)
             .map(|totals| totals.samples_lost)
             .next();
-        share.lost = lost.unwrap_or(found.overflow);
+        share.lost = lost.unwrap_or(0).max(found.overflow);
         first.found.blocks += found.blocks;
         first.found.malformed += found.malformed;
         first.found.overflow = first.found.overflow.saturating_add(found.overflow);
@@ -342,7 +342,8 @@ impl Second {
             _ => ("µs", 1.0),
         };
         let columns = self.columns.count().div_ceil(cells.merged);
-        let width = (end - begin + 1) as f64 / self.columns.count() as f64 * cells.merged as f64;
+        let width =
+            ((end - begin) as f64 + 1.0) / self.columns.count() as f64 * cells.merged as f64;
         let scaled = |units: f64| units / UNITS / size;
         let mut notes = vec![
             format!(
