@@ -14,7 +14,7 @@ use link::state::{
     COUNTER_FACILITY, GuestEnded, Looping, Mode, Progress, Reason, SUCCESS_ADDRESS, Started,
     Totals, Traps,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::folder::{RECORD, append::Directory};
 
@@ -29,6 +29,7 @@ pub struct RunRecord {
     /// The guest's name.
     pub guest: String,
     /// The guest's file.
+    #[serde(serialize_with = "as_text")]
     pub guest_file: PathBuf,
     /// Whether it is Linux: a report then tells the programs in it apart.
     #[serde(default)]
@@ -102,12 +103,18 @@ pub struct RunRecord {
     pub link: LinkRecord,
 }
 
+/// A name of a file as text: JSON has no other, and a run is worth keeping whatever its guest's file is called.
+fn as_text<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
+}
+
 /// The words of the command line that began a run, and where it was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     /// The command and its options.
     pub words: Vec<String>,
     /// The directory to which the names of files refer.
+    #[serde(serialize_with = "as_text")]
     pub directory: PathBuf,
 }
 
@@ -115,6 +122,7 @@ pub struct Asked {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowRecord {
     /// The folder of the first run.
+    #[serde(serialize_with = "as_text")]
     pub of: PathBuf,
     /// When its guest began: TOD clock, bits 0-63.
     pub begin: u64,
@@ -594,6 +602,26 @@ pub(crate) mod tests {
         };
         written.write(directory.path()).unwrap();
         assert_eq!(RunRecord::read(directory.path()).unwrap(), written);
+    }
+
+    #[test]
+    fn a_record_is_written_whatever_the_names_of_its_files_are() {
+        use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+        let directory = tempfile::tempdir().unwrap();
+        let name = PathBuf::from(OsStr::from_bytes(b"/g/\xFFloop"));
+        let mut written = record();
+        written.guest_file.clone_from(&name);
+        written.asked = Some(Asked {
+            words: Vec::new(),
+            directory: name,
+        });
+        written.write(directory.path()).unwrap();
+        let read = RunRecord::read(directory.path()).unwrap();
+        let shown = PathBuf::from("/g/\u{FFFD}loop");
+        assert_eq!(
+            (read.guest_file, read.asked.unwrap().directory),
+            (shown.clone(), shown)
+        );
     }
 
     #[test]
