@@ -93,9 +93,12 @@ pub struct RunRecord {
     /// The names of the files of HIS's collection runs, up to the number of the set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collections: Vec<String>,
-    /// CPUs that took interruptions without end.
+    /// CPUs that took interruptions without end, as they were reported; at most [`MOST_LOOPS`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loops: Vec<LoopRecord>,
+    /// How many more were reported.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more_loops: u64,
     /// Traces of program events.
     #[serde(default, skip_serializing_if = "TracingRecord::is_empty")]
     pub tracing: TracingRecord,
@@ -107,6 +110,10 @@ pub struct RunRecord {
 fn as_text<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
 }
+
+/// The most strings of interruptions without end that a record has. A guest can break one off and begin the next, as often
+/// as it likes.
+pub const MOST_LOOPS: usize = 32;
 
 /// The words of the command line that began a run, and where it was.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -542,6 +549,26 @@ impl RunRecord {
         self.started
             .as_ref()
             .map_or(&self.mode, |started| &started.mode)
+    }
+
+    /// Notes that a CPU takes interruptions without end.
+    pub fn note_loop(&mut self, found: LoopRecord) {
+        if self.loops.len() < MOST_LOOPS {
+            self.loops.push(found);
+        } else {
+            self.more_loops = self.more_loops.saturating_add(1);
+        }
+    }
+
+    /// The CPUs that took interruptions without end, in sentences.
+    pub fn loops(&self) -> impl Iterator<Item = String> {
+        let more = (self.more_loops > 0).then(|| {
+            format!(
+                "CPUs took interruptions without end {} more times, which are not listed",
+                self.more_loops
+            )
+        });
+        self.loops.iter().map(LoopRecord::sentence).chain(more)
     }
 
     /// Reads the record of a directory.

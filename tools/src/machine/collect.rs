@@ -690,8 +690,11 @@ impl<'t> Collector<'t> {
                 Noted::Data
             }
             Ok(State::Looping(looping)) => {
-                record.loops.push(LoopRecord::from(looping));
-                self.show_record();
+                record.note_loop(LoopRecord::from(looping));
+                // The record grows no more with those that it only counts.
+                if record.more_loops == 0 || self.recorded.elapsed() >= RECORD_PACE {
+                    self.show_record();
+                }
                 Noted::Data
             }
             Ok(State::Held(held)) => Noted::Held {

@@ -15,11 +15,7 @@ use record::zos::ProgramParameter;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    folder::{
-        COUNTERS, optional,
-        record::{LoopRecord, RunRecord},
-        sdb_cpus, sdb_name,
-    },
+    folder::{COUNTERS, optional, record::RunRecord, sdb_cpus, sdb_name},
     formats::{
         counters::{self, CounterValues},
         samples::{self, CpuSamples},
@@ -274,7 +270,7 @@ impl Report {
         doubt(tracing.lost_on_link, "traced events were lost on the link");
         doubt(malformed, "sample-data blocks are damaged or cut off");
         doubt(invalid, "samples are marked invalid");
-        doubts.extend(self.record.loops.iter().map(LoopRecord::sentence));
+        doubts.extend(self.record.loops());
         if self.record.mode_found() != self.record.mode {
             doubts.push(format!(
                 "the run was to be in {} mode, and the machine found its clock to be {}",

@@ -8,7 +8,9 @@ use crate::{
 use link::{
     data::SampleHead,
     files::{FileHead, Kind},
-    state::{End as EndState, GuestEnded, Held, Payload, Progress, Started, Totals, Traced},
+    state::{
+        End as EndState, GuestEnded, Held, Looping, Payload, Progress, Started, Totals, Traced,
+    },
 };
 use std::fs;
 use zerocopy::IntoBytes;
@@ -376,4 +378,27 @@ fn a_file_of_the_folder_is_never_written_through_a_link() {
     }
     collector(&chosen).unwrap();
     assert_eq!(fs::read(&other).unwrap(), b"other");
+}
+
+#[test]
+fn a_guest_cannot_make_the_record_grow_by_interruptions_without_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut collector = collector(directory.path()).unwrap();
+    let looping = Looping {
+        class: 1,
+        code: 0x1004.into(),
+        ..Looping::default()
+    };
+    for _ in 0..5000 {
+        let payload = looping.pieces().concat();
+        collector.frame(frame(Channel::RunState, &payload)).unwrap();
+    }
+    collector.write_record().unwrap();
+    let record = RunRecord::read(directory.path()).unwrap();
+    assert!(record.loops.len() < 100, "{}", record.loops.len());
+    let sentences: Vec<String> = record.loops().collect();
+    assert!(sentences[0].contains("external interruptions 1004 without end"));
+    let rest = 5000 - record.loops.len();
+    let last = sentences.last().unwrap();
+    assert!(last.contains(&format!(" {rest} more times")), "{last}");
 }
