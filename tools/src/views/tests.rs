@@ -121,3 +121,42 @@ fn a_run_whose_numbers_are_as_large_as_can_be_has_every_view() {
         assert!(!view.is_empty(), "{what}");
     }
 }
+
+#[test]
+fn every_view_says_what_was_lost_and_why_it_is_in_doubt() {
+    let directory = directory();
+    let mut record = RunRecord::read(directory.path()).unwrap();
+    // The trailers of CPU 0 count two samples, and nothing else does.
+    record.totals.iter_mut().for_each(|of| of.samples_lost = 0);
+    record.link.not_kept.console_bytes = 17;
+    record.tracing.lost_in_machine = 18;
+    record.tracing.lost_on_link = 19;
+    record.loops = vec![LoopRecord {
+        cpu: 1,
+        class: 1,
+        code: 0x1004,
+        psw_mask: 0,
+        psw_address: 0x2000,
+    }];
+    record.write(directory.path()).unwrap();
+    let views = all(directory.path());
+    for (what, view) in views
+        .iter()
+        .filter(|(what, _)| ["table", "page", "top"].contains(what))
+    {
+        let lines = view.replace('\n', " ");
+        for said in [
+            "17 bytes of the guest's console",
+            "18 traced events",
+            "19 traced events",
+            "CPU 1 takes external interruptions 1004 without end",
+        ] {
+            assert!(lines.contains(said), "{said} in {what}:\n{view}");
+        }
+        let lost = match *what {
+            "table" => "2 lost",
+            _ => "2 samples found no room",
+        };
+        assert!(lines.contains(lost), "{lost} in {what}:\n{view}");
+    }
+}

@@ -134,6 +134,21 @@ pub(crate) fn add_run(warnings: &mut Warnings, record: &RunRecord, found: &Block
         "frames of data were not kept, because the limit was reached",
     );
     warnings.loss(
+        link.not_kept.console_bytes,
+        "byte of the guest's console was not kept, because the limit was reached",
+        "bytes of the guest's console were not kept, because the limit was reached",
+    );
+    warnings.loss(
+        record.tracing.lost_in_machine,
+        "traced event found no room in the machine",
+        "traced events found no room in the machine",
+    );
+    warnings.loss(
+        record.tracing.lost_on_link,
+        "traced event was lost on the link",
+        "traced events were lost on the link",
+    );
+    warnings.loss(
         link.bad_frames,
         "frame of the link did not check and was dropped",
         "frames of the link did not check and were dropped",
@@ -143,6 +158,9 @@ pub(crate) fn add_run(warnings: &mut Warnings, record: &RunRecord, found: &Block
         "frame of the link means nothing to this tool",
         "frames of the link mean nothing to this tool",
     );
+    for sentence in record.loops() {
+        warnings.doubt(&sentence);
+    }
     if record.mode_found() != record.mode {
         warnings.doubt(&format!(
             "the run was to be in {} mode, and the machine found its clock to be {}",
