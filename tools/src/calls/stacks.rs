@@ -20,7 +20,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::{places::Places, unwind::Unwinder};
 use crate::{
-    folder::{PLACES, copies_name, optional, stacks_name},
+    folder::{self, PLACES, copies_name, optional, stacks_name},
     symbols::{mapped::Programs, names::Frame},
 };
 
@@ -308,7 +308,7 @@ impl<R: Record> Reader<R> {
         let about = || format!("cannot open {}", path.display());
         let file = match fs::metadata(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            _ => Some(BufReader::new(File::open(path).with_context(about)?)),
+            _ => Some(BufReader::new(folder::open(path).with_context(about)?)),
         };
         Ok(Self {
             file,

@@ -1,7 +1,6 @@
 //! `trace.bin`: the payloads of a run's traces as the machine sent them, each behind its length (4 bytes, big-endian).
 
 use std::{
-    fs::File,
     io::{self, BufReader, ErrorKind, Read},
     path::Path,
 };
@@ -9,7 +8,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use link::{frame::LARGEST_PAYLOAD, trace};
 
-use crate::folder::EVENTS;
+use crate::folder::{self, EVENTS};
 
 /// A payload as the file has it.
 pub fn framed(payload: &[u8]) -> Vec<u8> {
@@ -24,7 +23,7 @@ pub fn framed(payload: &[u8]) -> Vec<u8> {
 /// There is no file, or it is damaged; `each` has got the payloads before the damage.
 pub fn read(directory: &Path, mut each: impl FnMut(&[u8]) -> Result<bool>) -> Result<()> {
     let path = directory.join(EVENTS);
-    let file = match File::open(&path) {
+    let file = match folder::open(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => bail!(
             "{} holds no traced events; name the directory of a run that traced some",
             directory.display()

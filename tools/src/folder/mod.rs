@@ -2,13 +2,14 @@
 
 use std::{
     fs::{self, File, TryLockError},
-    io,
+    io::{self, Read as _},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, bail};
 use link::loader::MOST_CPUS;
+use rustix::fs::{Mode, OFlags};
 
 pub mod append;
 pub mod record;
@@ -193,9 +194,28 @@ pub fn directory(chosen: Option<&Path>, guest: &str) -> Result<Claimed> {
     Ok(claimed)
 }
 
+/// Opens a file that somebody else may have made. Only a regular file is opened: a FIFO may have no writer, and a device no
+/// end.
+pub fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        let why = "it is not a regular file";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
+    Ok(file)
+}
+
+/// Reads such a file.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// A file that need not be there.
 pub(crate) fn optional(path: &Path) -> Result<Option<Vec<u8>>> {
-    match fs::read(path) {
+    match read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),

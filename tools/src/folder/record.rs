@@ -16,7 +16,7 @@ use link::state::{
 };
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::folder::{RECORD, append::Directory};
+use crate::folder::{self, RECORD, append::Directory};
 
 /// Everything that `run.json` holds. By default it is that of a run of which nothing is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -574,7 +574,7 @@ impl RunRecord {
     /// Reads the record of a directory.
     pub fn read(directory: &Path) -> Result<Self> {
         let path = directory.join(RECORD);
-        let bytes = fs::read(&path).with_context(|| {
+        let bytes = folder::read(&path).with_context(|| {
             format!(
                 "{} holds no run: cannot read {}; name a directory that `cargo measure run` wrote",
                 directory.display(),

@@ -19,6 +19,7 @@ use super::{
     counts::{self, Counts},
     intervals,
 };
+use crate::folder;
 use crate::formats::recognise::{self, Kind};
 use crate::symbols::map::Map;
 
@@ -215,7 +216,7 @@ pub fn open(collection: &Collection) -> Result<Profile> {
 /// A file from its beginning, and its kind; `None` if it is empty.
 fn recognised(path: &Path) -> Result<Option<(BufReader<File>, Kind)>> {
     let name = || format!("cannot read {}", path.display());
-    let mut file = File::open(path).with_context(name)?;
+    let mut file = folder::open(path).with_context(name)?;
     let length = file.metadata().with_context(name)?.len();
     if length == 0 {
         return Ok(None);

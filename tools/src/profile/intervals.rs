@@ -10,7 +10,7 @@
 //! agree with the files equally well, and the roundest one is taken, as a person would choose it. The profile then says
 //! that it is derived.
 
-use std::{collections::BTreeMap, fs::File};
+use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 
@@ -19,7 +19,7 @@ use super::{
     blocks::Blocks,
     counts::{Counts, Frequency},
 };
-use crate::numbers::grouped;
+use crate::{folder, numbers::grouped};
 
 /// SAMPFREQ if a command does not give it.
 const DEFAULT_FREQUENCY: u64 = 800_000;
@@ -95,7 +95,7 @@ fn interval(minute: u64, frequency: u64) -> u64 {
 /// full block, in TOD units.
 fn read(file: &BlockFile) -> Result<(u64, Option<u64>)> {
     let name = || format!("cannot read {}", file.path.display());
-    let opened = File::open(&file.path).with_context(name)?;
+    let opened = folder::open(&file.path).with_context(name)?;
     let mut blocks = Blocks::new(opened, file.block);
     let (mut samples, mut before, mut shortest) = (0_u64, None, None);
     while blocks.advance().with_context(name)? {

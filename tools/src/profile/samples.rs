@@ -14,6 +14,7 @@ use super::{
     BlockFile, Pace,
     blocks::{BlockCounts, Blocks},
 };
+use crate::folder;
 
 /// A sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +140,7 @@ impl Advance for Samples<'_> {
             let Some(file) = self.files.next() else {
                 return Ok(None);
             };
-            let opened = File::open(&file.path)
+            let opened = folder::open(&file.path)
                 .with_context(|| format!("cannot open {}", file.path.display()))?;
             self.open = Some((file, Blocks::new(opened, file.block)));
             if self.cpu != Some(file.cpu) {

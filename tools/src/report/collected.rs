@@ -1,11 +1,11 @@
 //! The samples that a collection run of HIS took in a run that took none itself.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
 use crate::{
-    folder::record::RunRecord,
+    folder::{self, record::RunRecord},
     formats::samples::CpuSamples,
     profile::{Profile, collection},
 };
@@ -68,8 +68,8 @@ pub(super) fn read(
 fn by_cpu(profile: &Profile, see: &mut impl FnMut(&[u8])) -> Result<Vec<CpuSamples>> {
     let mut cpus: Vec<CpuSamples> = Vec::new();
     for file in &profile.files {
-        let bytes =
-            fs::read(&file.path).with_context(|| format!("cannot read {}", file.path.display()))?;
+        let bytes = folder::read(&file.path)
+            .with_context(|| format!("cannot read {}", file.path.display()))?;
         see(&bytes);
         // The files of one CPU stand together.
         match cpus.last_mut().filter(|last| last.cpu == file.cpu) {

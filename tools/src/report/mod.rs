@@ -5,7 +5,6 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -15,7 +14,7 @@ use record::zos::ProgramParameter;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    folder::{COUNTERS, optional, record::RunRecord, sdb_cpus, sdb_name},
+    folder::{self, COUNTERS, optional, record::RunRecord, sdb_cpus, sdb_name},
     formats::{
         counters::{self, CounterValues},
         samples::{self, CpuSamples},
@@ -81,7 +80,7 @@ impl Report {
         {
             let path = directory.join(sdb_name(cpu));
             let bytes =
-                fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+                folder::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
             hash.update(&bytes);
             cpus.push(samples::read(cpu, &bytes));
         }

@@ -14,7 +14,6 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
@@ -26,7 +25,7 @@ use object::{
 };
 
 use crate::{
-    folder::{MAPPED, OBJECTS},
+    folder::{self, MAPPED, OBJECTS},
     symbols::{Symbol, SymbolTable},
 };
 
@@ -134,10 +133,15 @@ impl ProgramFile {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
+    /// Its bytes; none if the host does not have it.
+    pub fn bytes(&self) -> &[u8] {
+        &self.content().bytes
+    }
+
     /// Its content; empty if the host does not have it.
     pub fn content(&self) -> &Content {
         self.content
-            .get_or_init(|| Content::of(fs::read(&self.kept).unwrap_or_default(), self.name()))
+            .get_or_init(|| Content::of(folder::read(&self.kept).unwrap_or_default(), self.name()))
     }
 }
 
@@ -174,7 +178,7 @@ impl Programs {
     /// What the processes of a run mapped; nothing if the run did not follow call stacks.
     #[must_use]
     pub fn of_run(directory: &Path) -> Self {
-        let text = fs::read(directory.join(MAPPED)).unwrap_or_default();
+        let text = folder::read(&directory.join(MAPPED)).unwrap_or_default();
         Self::new(&String::from_utf8_lossy(&text), directory)
     }
 

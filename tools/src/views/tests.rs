@@ -11,12 +11,15 @@ use super::*;
 use crate::{
     computer::progress::Progress,
     folder::{
-        COUNTERS,
+        COUNTERS, EVENTS, PLACES, RECORD, SYMBOLS,
         record::{LoopRecord, ProgressRecord, RunRecord, StartedRecord, TracedRecord, TrapsRecord},
-        sdb_name,
+        sdb_name, stacks_name,
     },
     formats::{counters::tests::payload, samples::tests::block},
-    report::{Report, tests::directory},
+    report::{
+        Report,
+        tests::{directory, with_stacks},
+    },
 };
 
 /// Every view of a run, with what it is.
@@ -119,6 +122,36 @@ fn a_run_whose_numbers_are_as_large_as_can_be_has_every_view() {
     fs::write(path.join(sdb_name(u16::MAX)), &blocks).unwrap();
     for (what, view) in all(path) {
         assert!(!view.is_empty(), "{what}");
+    }
+}
+
+#[test]
+fn what_is_not_a_regular_file_is_named_and_not_read() {
+    for name in [
+        RECORD,
+        SYMBOLS,
+        COUNTERS,
+        PLACES,
+        EVENTS,
+        &sdb_name(0),
+        &stacks_name(0),
+    ] {
+        let directory = with_stacks();
+        let path = directory.path().join(name);
+        let _ = fs::remove_file(&path);
+        // Reading it would give no bytes; reading a FIFO or /dev/zero would not end.
+        std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+        let made = match name {
+            EVENTS => trace::show(directory.path(), trace::Form::Text, &mut Vec::new()),
+            _ => Report::read(directory.path()).map(drop),
+        };
+        let mut out = Vec::new();
+        let dumped = dump::dump(&path, dump::Form::Text, Progress::Silent, &mut out);
+        for done in [made, dumped] {
+            let error = format!("{:#}", done.unwrap_err());
+            assert!(error.contains("not a regular file"), "{error}");
+            assert!(error.contains(name), "{error}");
+        }
     }
 }
 

@@ -4,14 +4,14 @@
 //! instruction, and each block must become full at the same time. Then come what the CPUs did in all, the counters, and
 //! what the guest wrote.
 
-use std::{collections::BTreeSet, fmt, fs, io::ErrorKind, path::Path};
+use std::{collections::BTreeSet, fmt, io::ErrorKind, path::Path};
 
 use anyhow::{Context, Result};
 use cpumf::sampling::block::{BasicEntry, ENTRIES, SampleDataBlock, Trailer};
 use zerocopy::FromBytes;
 
 use crate::folder::{
-    CONSOLE, COUNTERS, EVENTS, copies_name,
+    self, CONSOLE, COUNTERS, EVENTS, copies_name,
     record::{RunRecord, TotalsRecord},
     sdb_cpus, sdb_name, stacks_name,
 };
@@ -96,7 +96,7 @@ pub fn compare(first: &Path, repeated: &Path, is_traced: bool) -> Result<Result<
 /// A file of a run; empty if it has none.
 fn read(directory: &Path, name: &str) -> Result<Vec<u8>> {
     let path = directory.join(name);
-    match fs::read(&path) {
+    match folder::read(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         read => read.with_context(|| format!("cannot read {}", path.display())),
     }
@@ -207,6 +207,8 @@ fn bytes(name: &str, first: &[u8], repeated: &[u8]) -> Result<(), Difference> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use zerocopy::{FromZeros, IntoBytes};
 

@@ -1,12 +1,12 @@
 //! The window: between two times of the run, or around the samples of a routine.
 
-use std::{collections::BTreeSet, fmt, fs::File, path::Path, str::FromStr};
+use std::{collections::BTreeSet, fmt, path::Path, str::FromStr};
 
 use anyhow::{Context, Result, bail};
 use arch::tod::UNITS_PER_MICROSECOND;
 
 use crate::{
-    folder::record::RunRecord,
+    folder::{self, record::RunRecord},
     nearest,
     profile::{Profile, blocks::Blocks},
 };
@@ -145,7 +145,7 @@ pub fn around(directory: &Path, record: &RunRecord, symbol: &str) -> Result<Span
     };
     let mut span: Option<Span> = None;
     for file in &profile.files {
-        let opened = File::open(&file.path)
+        let opened = folder::open(&file.path)
             .with_context(|| format!("cannot open {}", file.path.display()))?;
         let mut blocks = Blocks::new(opened, file.block);
         let mut before = record.begin;

@@ -9,7 +9,7 @@
 //! does not end it; a record, block or line that cannot be found does.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, BufRead, BufReader, BufWriter, Read, Seek, Write},
     path::Path,
     time::{Duration, Instant},
@@ -46,14 +46,18 @@ pub fn dump(
     out: &mut dyn Write,
 ) -> Result<()> {
     let name = path.display();
-    let mut file = File::open(path).with_context(|| format!("cannot open {name}"))?;
-    let about = file
-        .metadata()
-        .with_context(|| format!("cannot read {name}"))?;
-    if !about.is_file() {
+    let cannot_open = || format!("cannot open {name}");
+    // A FIFO without a writer would not even open.
+    let about = fs::metadata(path).with_context(cannot_open)?;
+    if about.is_dir() {
         bail!("{name} is not a file; name one of the files in it");
     }
-    let length = about.len();
+    if !about.is_file() {
+        bail!("{name} is not a regular file; copy what it has into one");
+    }
+    let mut file = File::open(path).with_context(cannot_open)?;
+    let about = file.metadata();
+    let length = about.with_context(|| format!("cannot read {name}"))?.len();
     let done = recognise::recognise(&mut file, length).and_then(|kind| {
         let kind = kind.or_else(|| recognise::named(path));
         let file = WatchedFile::new(file, length, progress);

@@ -247,10 +247,10 @@ impl<'p, 'f> Records<'p, 'f> {
             let name: String = file.name().chars().take(60).collect();
             let path = self.directory.join(format!("{}.{name}", mapping.file));
             if !path.exists() {
-                let Ok(bytes) = fs::read(&file.kept) else {
+                if file.bytes().is_empty() {
                     continue;
-                };
-                put(&path, &bytes)?;
+                }
+                put(&path, file.bytes())?;
             }
             let range = mapping.start..mapping.end;
             self.map(USER, process, range, mapping.offset, &path)?;
