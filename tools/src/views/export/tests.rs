@@ -281,3 +281,38 @@ fn an_export_that_cannot_be_written_is_an_error_and_leaves_no_file() {
         assert!(!directory.path().join(to.file_name()).exists());
     }
 }
+
+#[test]
+fn only_a_regular_file_is_replaced_by_samples() {
+    let directory = report::tests::directory();
+    let path = |name: &str| directory.path().join(name);
+    let csv = text(directory.path(), To::Csv);
+    let to =
+        |name: &str, form: To| export(directory.path(), form, Some(&path(name)), Progress::Silent);
+    // A link names the new content.
+    fs::write(path("file"), "before").unwrap();
+    std::os::unix::fs::symlink("file", path("link")).unwrap();
+    to("link", To::Csv).unwrap();
+    assert!(path("link").is_symlink());
+    assert_eq!(fs::read_to_string(path("file")).unwrap(), csv);
+    // A FIFO is written.
+    let fifo = path("fifo");
+    let kind = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, kind, 0o600.into(), 0).unwrap();
+    let read = std::thread::spawn({
+        let fifo = fifo.clone();
+        move || fs::read_to_string(fifo).unwrap()
+    });
+    to("fifo", To::Csv).unwrap();
+    assert_eq!(read.join().unwrap(), csv);
+    assert!(!fs::symlink_metadata(&fifo).unwrap().is_file());
+    // So is a device behind a link.
+    std::os::unix::fs::symlink("/dev/full", path("full")).unwrap();
+    let error = format!("{:#}", to("full", To::Csv).unwrap_err());
+    for words in [path("full").to_str().unwrap(), "--out", "No space"] {
+        assert!(error.contains(words), "{words}: {error}");
+    }
+    assert!(path("full").is_symlink());
+    let error = to("full", To::Perf).unwrap_err().to_string();
+    assert!(error.contains("name a file with --out"), "{error}");
+}
