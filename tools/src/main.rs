@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use std::{
-    io::{IsTerminal, Write, stdout},
+    io::{self, ErrorKind::BrokenPipe, IsTerminal, Write, stdout},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -241,18 +241,21 @@ fn shown(is_json: bool) -> Box<dyn Write> {
 }
 
 fn say(text: &str) -> Result<()> {
+    put(visible::lines(text).as_bytes()).context("cannot write the report")
+}
+
+/// Writes to standard output. A reader that has gone away, as `head` does, is not an error.
+fn put(bytes: &[u8]) -> io::Result<()> {
     let mut out = stdout().lock();
-    out.write_all(visible::lines(text).as_bytes())
-        .and_then(|()| out.flush())
-        .context("cannot write the report")
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == BrokenPipe => Ok(()),
+        done => done,
+    }
 }
 
 /// Prints what is for another program, as it is.
 fn print(bytes: &[u8]) -> Result<()> {
-    let mut out = stdout().lock();
-    out.write_all(bytes)
-        .and_then(|()| out.flush())
-        .context("cannot write to standard output")
+    put(bytes).context("cannot write to standard output")
 }
 
 fn measure(arguments: &RunArguments, progress: &Progress) -> Result<u8> {
@@ -581,10 +584,7 @@ fn show_figures(path: &Path, json: Option<&Path>, arguments: &FiguresArguments) 
 /// Writes to a file, or to standard output if it is -; then it is true.
 fn save(content: &[u8], file: &Path, option: &str) -> Result<bool> {
     if file == Path::new("-") {
-        let mut out = stdout().lock();
-        out.write_all(content)
-            .and_then(|()| out.flush())
-            .context("cannot write the figures")?;
+        put(content).context("cannot write the figures")?;
         return Ok(true);
     }
     whole_file::write(file, content, option)?;

@@ -103,6 +103,9 @@ pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Res
         }
         found.add(&samples.found());
     }
-    serde_json::to_writer(&mut *out, &processed).context("cannot write the samples")?;
+    // So that the error of the output is the cause.
+    serde_json::to_writer(&mut *out, &processed)
+        .map_err(std::io::Error::from)
+        .context("cannot write the samples")?;
     Ok(found)
 }

@@ -14,7 +14,7 @@
 //! | [`csv`] | spreadsheets, data frames | as samples are read |
 
 use std::{
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, ErrorKind, Write},
     path::{Path, PathBuf},
 };
 
@@ -180,24 +180,36 @@ pub fn export(
             );
         }
         let mut out = BufWriter::new(io::stdout().lock());
-        let found = write(&profile, form, &mut out, &mut ticker)?;
-        out.flush().context("cannot write to standard output")?;
-        found
+        let written = write(&profile, form, &mut out, &mut ticker);
+        let flushed = written.and_then(|found| Ok(out.flush().map(|()| found)?));
+        match flushed {
+            // A reader that has gone away, as `head` does, is not an error.
+            Err(error) if failed_for(&error, &[ErrorKind::BrokenPipe]) => {
+                return Ok(Exported {
+                    file: None,
+                    notes: Vec::new(),
+                });
+            }
+            flushed => flushed.context("cannot write to standard output")?,
+        }
     } else {
         let remedy = || {
             let file = file.display();
             format!("cannot write {file}; choose another file with --out")
         };
         let mut new = WholeFile::create(&file).with_context(remedy)?;
-        let found = match to {
-            To::Perf => perf::write(&profile, new.file(), &file, &mut ticker)?,
+        let written = match to {
+            To::Perf => perf::write(&profile, new.file(), &file, &mut ticker),
             _ => {
                 let mut out = BufWriter::new(&mut new);
-                let found = write(&profile, form, &mut out, &mut ticker)?;
-                out.flush()?;
-                found
+                let written = write(&profile, form, &mut out, &mut ticker);
+                written.and_then(|found| Ok(out.flush().map(|()| found)?))
             }
         };
+        let found = written.map_err(|error| match failed_for(&error, &NO_ROOM) {
+            true => error.context(remedy()),
+            false => error,
+        })?;
         new.finish().with_context(remedy)?;
         notes.push(to.use_of(&file.display().to_string()));
         found
@@ -251,3 +263,19 @@ fn write(
         To::Csv => csv::write(profile, zos, out, ticker),
     }
 }
+
+/// Whether something failed because of an error of one of these kinds.
+fn failed_for(error: &anyhow::Error, kinds: &[ErrorKind]) -> bool {
+    let mut causes = error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>());
+    causes.any(|cause| kinds.contains(&cause.kind()))
+}
+
+/// What only writing can fail for.
+const NO_ROOM: [ErrorKind; 4] = [
+    ErrorKind::StorageFull,
+    ErrorKind::QuotaExceeded,
+    ErrorKind::FileTooLarge,
+    ErrorKind::BrokenPipe,
+];
