@@ -211,7 +211,10 @@ fn read_arguments() -> Arguments {
         }
         // A closed terminal changes nothing.
         let _ = error.print();
-        if let Some(word) = std::env::args().nth(1).filter(|_| error.use_stderr()) {
+        let word = std::env::args_os()
+            .nth(1)
+            .and_then(|word| word.into_string().ok());
+        if let Some(word) = word.filter(|_| error.use_stderr()) {
             suggest_command(&word);
         }
         std::process::exit(error.exit_code())

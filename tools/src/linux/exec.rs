@@ -6,7 +6,9 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    env, fs,
+    env,
+    ffi::OsString,
+    fs,
     io::Write,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
@@ -45,6 +47,13 @@ const NOT_PASSED: [&str; 2] = ["_RUNNER", "CARGO_MAKEFLAGS"];
 fn is_passed(name: &str) -> bool {
     PASSED.iter().any(|begin| name.starts_with(begin))
         && !NOT_PASSED.iter().any(|end| name.ends_with(end))
+}
+
+/// The variables that the program gets without being asked for. The guest's shell takes text only.
+fn passed(all: impl Iterator<Item = (OsString, OsString)>) -> BTreeMap<String, String> {
+    all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| is_passed(name))
+        .collect()
 }
 
 /// A program and what it needs.
@@ -111,8 +120,7 @@ impl Program {
 
     /// The variables of the environment, in the order of their names.
     fn variables(&self) -> Result<BTreeMap<String, String>> {
-        let mut variables: BTreeMap<String, String> =
-            env::vars().filter(|(name, _)| is_passed(name)).collect();
+        let mut variables = passed(env::vars_os());
         for given in &self.environment {
             let (name, value) = match given.split_once('=') {
                 Some((name, value)) => (name, value.to_owned()),
@@ -220,6 +228,21 @@ fn needed(file: &Path, bytes: &[u8]) -> Result<BTreeSet<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variables_that_are_no_text_are_not_the_programs() {
+        use std::os::unix::ffi::OsStringExt;
+        let bytes = |text: &[u8]| OsString::from_vec(text.to_vec());
+        let all = [
+            (&b"CARGO_PKG_NAME"[..], &b"sum"[..]),
+            (b"CARGO_PKG_AUTHORS", b"J\xFCrgen"),
+            (b"\xFF", b""),
+            (b"HOME", b"/root"),
+        ];
+        let all = all.map(|(name, value)| (bytes(name), bytes(value)));
+        let expected = [("CARGO_PKG_NAME".to_owned(), "sum".to_owned())];
+        assert_eq!(passed(all.into_iter()), expected.into());
+    }
 
     #[test]
     fn how_the_program_is_started_is_not_in_its_environment() {

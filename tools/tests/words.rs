@@ -1,0 +1,56 @@
+//! Words of a command line that are no text, or name nothing that can be read.
+
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+    process::Command,
+};
+
+/// What stands for the word that is no text.
+const WORD: &str = "WORD";
+
+/// Standard error and exit code of a command line.
+fn measure(line: &str, word: &OsStr) -> (String, Option<i32>) {
+    let words = line.split(' ').map(|given| match given {
+        WORD => word.to_owned(),
+        other => OsString::from(other),
+    });
+    let directory = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_measure"))
+        .args(words)
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+    (complaint, output.status.code())
+}
+
+#[test]
+fn a_word_that_is_no_text_is_refused_with_a_message() {
+    let word = OsStr::from_bytes(b"no\xFFtext");
+    for line in [
+        "WORD",
+        "WORD --nonsense",
+        "--nonsense WORD",
+        "run WORD",
+        "run --cpus WORD",
+        "report WORD",
+        "report . --by WORD",
+        "report WORD --html page.html",
+        "export WORD --to csv",
+        "diff WORD WORD",
+        "dump WORD",
+        "top WORD",
+        "zoom WORD --from 1s --to 2s",
+        "trace --of WORD",
+        "check WORD hash",
+        "counters --model WORD",
+        "completions WORD",
+        "exec --bare WORD",
+    ] {
+        let (complaint, code) = measure(line, word);
+        assert_eq!(code, Some(2), "{line}: {complaint}");
+        assert!(!complaint.contains("panicked"), "{line}: {complaint}");
+        assert!(complaint.contains("error"), "{line}: {complaint}");
+    }
+}
