@@ -14,6 +14,7 @@ pub mod span;
 
 use std::{
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -226,20 +227,27 @@ fn out(request: &Request) -> Result<PathBuf> {
     let first = fs::canonicalize(&request.directory)
         .with_context(|| format!("cannot find {}", request.directory.display()))?;
     let name = first.file_name().unwrap_or_default().to_string_lossy();
-    let free = (1..=9999)
-        .map(|number| first.with_file_name(format!("{name}-zoom-{number}")))
-        .find(|path| !path.exists())
-        .context("every name for a new folder is taken; choose one with --out")?;
-    made(&free)
+    for number in 1..=9999 {
+        let path = first.with_file_name(format!("{name}-zoom-{number}"));
+        // Another command may want the same one at the same time.
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error).with_context(|| cannot_create(&path)),
+            Ok(()) => return Ok(path),
+        }
+    }
+    bail!("every name for a new folder is taken; choose one with --out")
+}
+
+fn cannot_create(path: &Path) -> String {
+    format!(
+        "cannot create {}; choose another folder with --out",
+        path.display()
+    )
 }
 
 fn made(path: &Path) -> Result<PathBuf> {
-    fs::create_dir_all(path).with_context(|| {
-        format!(
-            "cannot create {}; choose another folder with --out",
-            path.display()
-        )
-    })?;
+    fs::create_dir_all(path).with_context(|| cannot_create(path))?;
     Ok(fs::canonicalize(path)?)
 }
 
@@ -283,5 +291,8 @@ mod tests {
         let found = [out(&request).unwrap(), out(&request).unwrap()];
         let names = found.map(|path| path.file_name().unwrap().to_owned());
         assert_eq!(names, ["run-zoom-1", "run-zoom-2"]);
+        // A name that another command has taken meanwhile is not taken again, even if nothing is seen there.
+        std::os::unix::fs::symlink("nowhere", place.path().join("run-zoom-3")).unwrap();
+        assert!(out(&request).unwrap().ends_with("run-zoom-4"));
     }
 }
