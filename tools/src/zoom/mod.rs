@@ -105,6 +105,7 @@ pub fn zoom(
         to: span.to.into(),
         interval: request.interval.into(),
     };
+    progress.note(&again(&asked));
     progress.note(&format!("the window: {}", span.words(record.begin)));
     let performed = perform(Repetition {
         asked,
@@ -145,6 +146,15 @@ pub fn zoom(
     };
     let shown = compose::compose(&out, &repeated, request.interval, &request.traces, shown)?;
     Ok(Zoomed::Same(out, shown))
+}
+
+/// What is performed: a folder that somebody else made may name any program in it.
+fn again(asked: &Asked) -> String {
+    format!(
+        "performing again, in {}: measure {}",
+        asked.directory.display(),
+        asked.words.join(" ")
+    )
 }
 
 /// The commands of the traces with the addresses that the names had in the first run.
@@ -271,6 +281,18 @@ mod tests {
                 .unwrap_err()
                 .contains("choose a shorter")
         );
+    }
+
+    #[test]
+    fn the_command_line_that_is_performed_is_shown_with_its_place() {
+        let asked = Asked {
+            words: ["run", "hash", "--qemu", "./theirs"]
+                .map(str::to_owned)
+                .into(),
+            directory: "/their/place".into(),
+        };
+        let expected = "performing again, in /their/place: measure run hash --qemu ./theirs";
+        assert_eq!(again(&asked), expected);
     }
 
     #[test]
