@@ -416,7 +416,8 @@ pub fn perform_in_new_page<H: Hardware>(
     hardware: &mut H,
 ) -> bool {
     let length = u64::from(cpu.interruption.length());
-    let at = Virtual(cpu.psw.address.wrapping_sub(length));
+    // Below the 64-bit mode an instruction may end where the address space does.
+    let at = Virtual(cpu.psw.address.wrapping_sub(length) & cpu.psw.address_mask());
     if cpu.kept_text(at).is_some() || !storage::keep_text(cpu, configuration, hardware, at) {
         miss(cpu);
         return false;

@@ -567,3 +567,25 @@ fn a_page_whose_real_address_was_loaded_is_kept_until_the_guest_purges() {
     dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
     assert_eq!(loaded(&mut bench, 0), Some(OPERAND + 8));
 }
+
+#[test]
+fn text_at_the_end_of_a_24_bit_address_space_is_not_kept_for_the_end_of_the_64_bit_one() {
+    let mut bench = Bench::with_storage(16 << 20);
+    // STAP 0(5), behind which the address space begins again.
+    let at = (16 << 20) - 4;
+    bench.set(at, &[0xB2, 0x12, 0x50, 0x00]);
+    bench.cpu.general[5] = OPERAND;
+    bench.cpu.psw = arch::psw::Psw::default();
+    bench.cpu.interruption.cause = 4 << 16 | 2;
+    let Bench {
+        cpu,
+        configuration,
+        hardware,
+    } = &mut bench;
+    assert!(!fast_path::perform(cpu, configuration, hardware));
+    dispatch::refused(cpu, configuration, hardware);
+    assert_eq!(cpu.psw.address, 0);
+    let mask = ADDRESSING_64;
+    assert!(cpu.kept.find_text(mask, Virtual(at)).is_some());
+    assert!(cpu.kept.find_text(mask, Virtual(u64::MAX)).is_none());
+}
