@@ -135,6 +135,8 @@ pub struct TestMachine {
     pub moves_out: usize,
     /// How often the TLB was purged.
     pub purges: usize,
+    /// How often a page that was executed itself ceased to be text.
+    pub ended_texts: usize,
     /// The last random byte; each is one more than the one before.
     pub random: u8,
     /// Instructions that nobody performed.
@@ -185,6 +187,7 @@ impl TestMachine {
             invalidated: Vec::new(),
             purges: 0,
             moves_out: 0,
+            ended_texts: 0,
             random: 0,
             unperformed: Vec::new(),
             unrecorded: 0,
@@ -517,7 +520,7 @@ impl Hardware for TestMachine {
     }
 
     fn end_of_text(&mut self, _page: Frame) {
-        // Nothing here is kept of instructions.
+        self.ended_texts += 1;
     }
 
     fn invalidate_page(&mut self, table: Real, page: Virtual) {

@@ -623,7 +623,7 @@ fn drop_text<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: A
         let page = (at.0 / PAGE) as u32 + 1;
         let _ = owner.compare_exchange(page, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
-    if matches!(state, TEXT | TRUSTED)
+    if is_in_place(state)
         && let Some(frame) = frame(configuration, at)
     {
         hardware.end_of_text(frame);

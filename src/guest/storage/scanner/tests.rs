@@ -602,3 +602,25 @@ fn a_page_is_scanned_and_a_copy_filled_only_when_no_other_cpu_can_use_them() {
     }
     assert!(hardware.meanwhile.is_empty());
 }
+
+#[test]
+fn the_hardware_is_told_of_the_end_of_text_that_any_program_executes_in_its_page() {
+    // BR 14 alone, with EX 1,0(3), and with STFLE 0(3), which is executed in the copy by all.
+    let texts: [(&[u8], usize); 3] = [
+        (&[0x07, 0xFE], 1),
+        (&[0x44, 0x10, 0x30, 0x00, 0x07, 0xFE], 1),
+        (&[0xB2, 0xB0, 0x30, 0x00, 0x07, 0xFE], 0),
+    ];
+    for (text, ended) in texts {
+        let mut bench = Bench::new();
+        bench.set(PAGE_AT, text);
+        let (configuration, hardware) = (&bench.configuration, &mut bench.hardware);
+        let at = Absolute(PAGE_AT);
+        scanner::make_executable(configuration, hardware, at, Entry::At(0));
+        assert_ne!(configuration.page_frames.state(at), PageState::Data);
+        for _ in 0..2 {
+            scanner::store_into(configuration, hardware, at);
+            assert_eq!(hardware.ended_texts, ended, "{text:x?}");
+        }
+    }
+}

@@ -103,6 +103,7 @@ mod b_measurement_operands;
 mod b_models;
 mod b_monitor_call;
 mod b_move_page;
+mod b_moved_text;
 mod b_msa_access;
 mod b_msa_modifier;
 mod b_multiplier;
