@@ -14,6 +14,7 @@
 //! | [`csv`] | spreadsheets, data frames | as samples are read |
 
 use std::{
+    fs,
     io::{self, BufWriter, ErrorKind, Write},
     path::{Path, PathBuf},
 };
@@ -171,14 +172,19 @@ pub fn export(
     }
     let profile = Profile::open(directory)?;
     let file = out.map_or_else(|| profile.directory.join(to.file_name()), Path::to_owned);
+    let is_stream = file.as_os_str() == "-";
+    if to == To::Perf && (is_stream || is_written_through(&file)) {
+        bail!(
+            "perf.data needs files beside it, so it cannot go to {}; name a file with --out",
+            match is_stream {
+                true => "standard output".into(),
+                false => file.display().to_string(),
+            }
+        );
+    }
     let mut ticker = Ticker::new(&directory.display().to_string(), progress);
     let mut notes = Vec::new();
-    let found = if file.as_os_str() == "-" {
-        if to == To::Perf {
-            bail!(
-                "perf.data needs files beside it, so it cannot go to standard output; name a file with --out"
-            );
-        }
+    let found = if is_stream {
         let mut out = BufWriter::new(io::stdout().lock());
         let written = write(&profile, form, &mut out, &mut ticker);
         let flushed = written.and_then(|found| Ok(out.flush().map(|()| found)?));
@@ -262,6 +268,11 @@ fn write(
         To::Speedscope => speedscope::write(profile, out, ticker),
         To::Csv => csv::write(profile, zos, out, ticker),
     }
+}
+
+/// Whether a file is neither one that can be replaced nor missing, as a device, a FIFO or `/dev/stdout`.
+fn is_written_through(file: &Path) -> bool {
+    fs::metadata(file).is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
 /// Whether something failed because of an error of one of these kinds.
