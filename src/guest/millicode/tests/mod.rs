@@ -1,6 +1,7 @@
 //! The routines, on the test machine.
 
 mod anything;
+mod beside;
 mod fast_path;
 mod kept;
 mod keys;
