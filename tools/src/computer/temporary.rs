@@ -12,7 +12,7 @@ use std::{
     fs::{self, File, Permissions},
     io,
     os::unix::fs::{MetadataExt, PermissionsExt},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result};
@@ -25,6 +25,9 @@ use tempfile::{Builder, TempDir};
 /// How the names of the directories begin.
 const NAME: &str = "millimeter-work-";
 
+/// The directory in it that its user gets. A run locks its own one, which must be another.
+const INNER: &str = "in";
+
 /// How often one is made anew, because another command took it for a left one before it was locked.
 const TRIES: usize = 100;
 
@@ -34,6 +37,7 @@ pub struct Temporary {
     directory: TempDir,
     // Behind the directory, so that it is locked until it is gone.
     lock: File,
+    inner: PathBuf,
 }
 
 impl Temporary {
@@ -57,8 +61,14 @@ impl Temporary {
             };
             // On a file system without locks nobody can take it for a left one.
             let _ = lock.lock();
-            let made = Self { directory, lock };
+            let inner = directory.path().join(INNER);
+            let made = Self {
+                directory,
+                lock,
+                inner,
+            };
             if made.is_there() {
+                fs::create_dir(&made.inner)?;
                 return Ok(made);
             }
         }
@@ -67,7 +77,7 @@ impl Temporary {
 
     /// Whether the directory with this name is still the one that is locked.
     fn is_there(&self) -> bool {
-        let named = fs::symlink_metadata(self.path());
+        let named = fs::symlink_metadata(self.directory.path());
         let identity = |of: io::Result<fs::Metadata>| of.map(|of| (of.dev(), of.ino())).ok();
         let locked = identity(self.lock.metadata());
         locked.is_some() && identity(named) == locked
@@ -75,7 +85,7 @@ impl Temporary {
 
     /// The directory.
     pub fn path(&self) -> &Path {
-        self.directory.path()
+        &self.inner
     }
 }
 
@@ -115,7 +125,6 @@ fn open(directory: &Path) -> io::Result<File> {
 mod tests {
     use std::{
         os::unix::fs::{chown, symlink},
-        path::PathBuf,
         thread,
     };
 
@@ -141,6 +150,14 @@ mod tests {
         let path = next.path().to_owned();
         drop(next);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_run_can_lock_the_directory() {
+        let all = tempfile::tempdir().unwrap();
+        let directory = Temporary::new_in(all.path()).unwrap();
+        let run = File::open(directory.path()).unwrap();
+        assert!(run.try_lock().is_ok());
     }
 
     #[test]
