@@ -59,6 +59,8 @@ fn cargo(directory: &Path, counts: &Path) -> Command {
             "s390x-linux-gnu-gcc",
         )
         .env("CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER", runner)
+        // How many tests run at a time here says nothing about the guest.
+        .env_remove("RUST_TEST_THREADS")
         .stdin(Stdio::null());
     cargo
 }
