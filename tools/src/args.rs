@@ -10,7 +10,10 @@ mod top;
 mod trace;
 mod zoom;
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use cache::Geometry;
 use clap::builder::{PossibleValuesParser, RangedI64ValueParser};
@@ -23,6 +26,7 @@ use link::state::Mode;
 
 use crate::{
     building::forms::Form,
+    computer::input_file,
     linux::Release,
     nearest,
     numbers::quantities::{Kept, Rtc, Sampling, StackChoice, Storage},
@@ -624,8 +628,8 @@ fn parameter_file(text: &str) -> Result<ParameterFile, String> {
     let Some((name, path)) = text.split_once('=') else {
         return Err(format!("{text} has no =; write it as NAME=FILE"));
     };
-    let lines =
-        std::fs::read_to_string(path).map_err(|error| format!("cannot read {path}: {error}"))?;
+    let lines = input_file::read_text(Path::new(path))
+        .map_err(|error| format!("cannot read {path}: {error}"))?;
     let lines = lines.lines().filter(|line| !line.trim().is_empty());
     let commands: Vec<String> = std::iter::once(format!("DD {name}"))
         .chain(lines.map(|line| format!("DD {name} {}", line.trim())))

@@ -3,7 +3,7 @@
 //! It is TOML. Names stand in alphabetical order, one a line, so a change of the program is a small change of the file. A
 //! person may change the tolerances in it; everything else is written by `--update`, which keeps them.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
+use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use super::{
     measured::{Measured, Share, State, Taken},
     tolerance::{self, Tolerance},
 };
-use crate::computer::whole_file;
+use crate::computer::{input_file, whole_file};
 
 /// The form of the file.
 const FORMAT: u32 = 1;
@@ -104,7 +104,7 @@ struct Totals {
 impl Baseline {
     /// Reads the file.
     pub fn read(file: &Path) -> Result<Self> {
-        let text = match fs::read_to_string(file) {
+        let text = match input_file::read_once(file).and_then(input_file::text) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(
                 "there is no baseline {}; write it with --update, and keep it beside the source",
@@ -281,6 +281,8 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::fs;
+
     use super::*;
 
     pub(crate) fn measured(user: &[(&str, u64)], kernel: &[(&str, u64)]) -> Measured {

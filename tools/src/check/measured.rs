@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
     io::{self, Write},
     ops::Range,
     path::Path,
@@ -17,7 +16,7 @@ use sha2::{Digest, Sha256};
 use super::programs::Routines;
 use crate::{
     building::build,
-    computer::progress::Progress,
+    computer::{input_file, progress::Progress},
     formats::counters::counter_name,
     linux::{self, LinuxOptions, cache::Cache, exec::Program, packages, screen::Instructions},
     machine::{qemu::Qemu, run},
@@ -510,7 +509,7 @@ fn version(qemu: &Qemu) -> String {
 
 /// The beginning of the SHA-256 of a file.
 fn digest(file: &Path) -> Result<String> {
-    let data = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let data = input_file::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     Ok(hexadecimal(&Sha256::digest(&data)[..8]))
 }
 

@@ -3,7 +3,7 @@
 //! A program whose addresses are fixed has them in its file. One that can be anywhere, and has a loader, begins where Linux
 //! puts every such program if it does not choose the address by chance (`ELF_ET_DYN_BASE`).
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use object::{
@@ -12,7 +12,10 @@ use object::{
     read::elf::{FileHeader, ProgramHeader},
 };
 
-use crate::symbols::{SymbolTable, UNKNOWN};
+use crate::{
+    computer::input_file,
+    symbols::{SymbolTable, UNKNOWN},
+};
 
 /// Where a program begins that can be anywhere: two thirds of a 42-bit address space, down to a multiple of 4 GiB.
 const BEGIN: u64 = 0x2AA_0000_0000;
@@ -33,7 +36,8 @@ pub struct Routines {
 impl Routines {
     /// Those of the program in this file.
     pub fn read(file: &Path) -> Result<Self> {
-        let data = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let data =
+            input_file::read(file).with_context(|| format!("cannot read {}", file.display()))?;
         Self::of(&data).with_context(|| format!("{} cannot be read", file.display()))
     }
 

@@ -4,6 +4,7 @@
 pub mod cache_directory;
 pub mod consent;
 pub mod durations;
+pub mod input_file;
 pub mod interrupt;
 pub mod person;
 pub mod progress;

@@ -2,14 +2,15 @@
 
 use std::{
     fs::{self, File, TryLockError},
-    io::{self, Read as _},
+    io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, bail};
 use link::loader::MOST_CPUS;
-use rustix::fs::{Mode, OFlags};
+
+use crate::computer::input_file;
 
 pub mod append;
 pub mod record;
@@ -194,23 +195,14 @@ pub fn directory(chosen: Option<&Path>, guest: &str) -> Result<Claimed> {
     Ok(claimed)
 }
 
-/// Opens a file that somebody else may have made. Only a regular file is opened: a FIFO may have no writer, and a device no
-/// end.
+/// Opens a file of a folder that anybody may have made. Only a regular file is opened.
 pub fn open(path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    if !file.metadata()?.is_file() {
-        let why = "it is not a regular file";
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-    }
-    Ok(file)
+    input_file::open(path)
 }
 
 /// Reads such a file.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open(path)?.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    input_file::read(path)
 }
 
 /// A file that need not be there.

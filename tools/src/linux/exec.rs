@@ -19,7 +19,7 @@ use object::{Architecture, BinaryFormat, Object, ObjectKind};
 
 use crate::{
     building::build,
-    computer::progress::Progress,
+    computer::{input_file, progress::Progress},
     linux::{
         LinuxOptions,
         cache::Cache,
@@ -153,7 +153,7 @@ impl Program {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+    input_file::read_once(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 fn absolute(path: &Path) -> Result<PathBuf> {

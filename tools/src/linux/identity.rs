@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     building::stamp,
+    computer::input_file,
     linux::{
         Prepared,
         initramfs::{self, Base, Work},
@@ -79,7 +80,7 @@ impl<'a> Identity<'a> {
         };
         add(env!("CARGO_PKG_VERSION").as_bytes());
         for file in [self.image, self.kernel] {
-            add(&fs::read(file).with_context(|| cannot_read(file))?);
+            add(&input_file::read(file).with_context(|| cannot_read(file))?);
         }
         add(self.command_line.as_bytes());
         match self.base {

@@ -3,15 +3,12 @@
 //! The host follows the disk's boot record, as a machine's IPL from the disk would, and loads what it finds. So kernel,
 //! first file system and parameters are the disk's own, and so is the program of `zipl` that puts them into place.
 
-use std::{
-    fs::File,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
 use crate::{
-    computer::progress::Progress,
+    computer::{input_file, progress::Progress},
     formats::ipl_record::{self, Component, Program},
     linux::names,
     machine::{
@@ -88,7 +85,7 @@ pub fn guest(from: &IplDisk, storage: Storage, progress: &Progress) -> Result<Gu
 }
 
 fn read(file: &Path, program: usize, storage: Storage) -> Result<Program> {
-    let disk = File::open(file)?;
+    let disk = input_file::open(file)?;
     let length = disk.metadata()?.len();
     let found = ipl_record::read(disk, length, program, storage.0.min(LOAD_LIMIT))?;
     let entry = found.psw & (BASIC_ADDRESSING - 1);

@@ -3,11 +3,12 @@
 //! The image is loaded at 0 and started behind its own loader for IPL devices. Its parameter area tells it where the
 //! initrd lies, and holds the command line.
 
-use std::{fs, ops::Range, path::Path};
+use std::{ops::Range, path::Path};
 
 use anyhow::{Context, Result, bail};
 
 use crate::{
+    computer::input_file,
     linux::initramfs::Initrd,
     machine::{
         guest::{ELF_PSW_MASK, Guest, Piece},
@@ -48,8 +49,8 @@ impl Boot<'_> {
     /// The guest.
     pub fn guest(&self) -> Result<Guest> {
         let file = self.kernel.display();
-        let image =
-            fs::read(self.kernel).with_context(|| format!("cannot read the kernel {file}"))?;
+        let image = input_file::read(self.kernel)
+            .with_context(|| format!("cannot read the kernel {file}"))?;
         let piece = |destination: u64, bytes: Vec<u8>| Piece {
             destination,
             length: bytes.len() as u64,
@@ -140,6 +141,8 @@ impl Boot<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const COMMAND_LINE_LIMIT: usize = 0x1_0430;

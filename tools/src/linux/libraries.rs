@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    computer::progress::Progress,
+    computer::{input_file, progress::Progress},
     linux::{cache::Cache, packages, programs},
 };
 
@@ -42,7 +42,8 @@ impl Libraries<'_> {
         for path in self.given {
             let name = path.file_name().and_then(|name| name.to_str());
             let name = name.with_context(|| format!("{} is not a library", path.display()))?;
-            let data = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let data = input_file::read_once(path)
+                .with_context(|| format!("cannot read {}", path.display()))?;
             let needs = programs::needed(&data);
             let needs = needs.with_context(|| format!("{} is not a library", path.display()))?;
             wanted.extend(needs);

@@ -45,7 +45,7 @@ use link::state::Mode;
 use crate::{
     building::build,
     computer::{
-        interrupt,
+        input_file, interrupt,
         person::Person,
         progress::Progress,
         terminal::{self, Raw},
@@ -269,7 +269,8 @@ impl Prepared {
 /// Gets and makes what is booted.
 pub fn prepare(options: &LinuxOptions, progress: &Progress) -> Result<Prepared> {
     let script = options.script.as_ref().map(|file| {
-        fs::read(file).with_context(|| format!("cannot read the script {}", file.display()))
+        input_file::read_awaited(file)
+            .with_context(|| format!("cannot read the script {}", file.display()))
     });
     let script = script.transpose()?;
     let wants_shell = options.wants_shell();
@@ -277,7 +278,11 @@ pub fn prepare(options: &LinuxOptions, progress: &Progress) -> Result<Prepared> 
     let devices = &options.run.devices;
     let (kernel, modules) = match &options.kernel {
         // Its drivers are built in.
-        Some(file) => (file.clone(), Vec::new()),
+        Some(file) => {
+            input_file::open(file)
+                .with_context(|| format!("cannot read the kernel {}", file.display()))?;
+            (file.clone(), Vec::new())
+        }
         None => {
             let kernel = packages::kernel(&Cache::of_user()?, options.release, progress)?;
             (kernel.image, modules::of(&kernel.modules, devices))
@@ -285,7 +290,7 @@ pub fn prepare(options: &LinuxOptions, progress: &Progress) -> Result<Prepared> 
     };
     let base = match &options.initrd {
         Some(file) => {
-            let data = fs::read(file)
+            let data = input_file::read_once(file)
                 .with_context(|| format!("cannot read the initrd {}", file.display()))?;
             initramfs::check(file, &data)?;
             Base::Own(data)
@@ -506,8 +511,8 @@ fn interactive(mode: Mode) -> &'static str {
 
 /// The kernel's routines. A kernel without names can still be profiled, but a file of symbols must be readable.
 fn kernel_names(kernel: &Path, file: Option<&Path>, progress: &Progress) -> Result<SymbolTable> {
-    let image =
-        fs::read(kernel).with_context(|| format!("cannot read the kernel {}", kernel.display()))?;
+    let image = input_file::read(kernel)
+        .with_context(|| format!("cannot read the kernel {}", kernel.display()))?;
     match names::of_image(&image, file) {
         Err(error) if file.is_none() => {
             progress.note(&format!(
@@ -517,5 +522,33 @@ fn kernel_names(kernel: &Path, file: Option<&Path>, progress: &Progress) -> Resu
             Ok(SymbolTable::default())
         }
         names => names,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_or_a_first_file_system_that_may_have_no_end_is_refused_at_once() {
+        let device = || Some(PathBuf::from("/dev/full"));
+        let kernel = LinuxOptions {
+            kernel: device(),
+            ..LinuxOptions::default()
+        };
+        // Any regular file is a kernel until it is booted.
+        let own = tempfile::NamedTempFile::new().unwrap();
+        let initrd = LinuxOptions {
+            kernel: Some(own.path().to_owned()),
+            initrd: device(),
+            ..LinuxOptions::default()
+        };
+        for (options, what) in [(kernel, "kernel"), (initrd, "initrd")] {
+            let refused = prepare(&options, &Progress::Silent).map(drop).unwrap_err();
+            let refused = format!("{refused:#}");
+            for word in [what, "/dev/full", "a device", "copy"] {
+                assert!(refused.contains(word), "{word}: {refused}");
+            }
+        }
     }
 }

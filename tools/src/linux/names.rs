@@ -4,11 +4,12 @@
 //! each a string "address length name". The kernel has [`kallsyms`], or a file of the user's own takes their place.
 //! Only their routines are used.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
 use crate::{
+    computer::input_file,
     linux::unpack,
     symbols::{
         Symbol, SymbolTable,
@@ -45,7 +46,7 @@ const TEXTS: [(&str, &str); 2] = [("_stext", "_etext"), ("_sinittext", "_einitte
 pub fn of_image(image: &[u8], file: Option<&Path>) -> Result<SymbolTable> {
     let kernel = match file {
         Some(file) => {
-            let bytes = fs::read(file)
+            let bytes = input_file::read_awaited(file)
                 .with_context(|| format!("cannot read the symbols {}", file.display()))?;
             let names = kallsyms::from_text(&String::from_utf8_lossy(&bytes));
             names
@@ -93,10 +94,10 @@ pub fn traced(
     symbols: SymbolTable,
 ) -> (SymbolTable, PlaceNames) {
     let names = match file {
-        Some(file) => fs::read(file)
+        Some(file) => input_file::read(file)
             .ok()
             .and_then(|bytes| kallsyms::from_text(&String::from_utf8_lossy(&bytes))),
-        None => fs::read(kernel).ok().and_then(|image| {
+        None => input_file::read(kernel).ok().and_then(|image| {
             unpack::candidates(&image).find_map(|kernel| kallsyms::read(&kernel))
         }),
     };
@@ -215,6 +216,8 @@ fn boot_routines(image: &[u8]) -> Vec<Symbol> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::symbols::places::{Meant, Wanted};
 

@@ -3,10 +3,7 @@
 //! The command line names a guest in one of three ways: a bundled guest by its name, an ELF file, or a flat image that
 //! begins with an IPL PSW, as a real IPL record does.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use link::loader::{MOST_CPUS, MOST_SEGMENTS};
@@ -21,7 +18,7 @@ use thiserror::Error;
 use crate::{
     building::build,
     calls::places::Places,
-    computer::progress::Progress,
+    computer::{input_file, progress::Progress},
     nearest,
     symbols::{SymbolTable, places::PlaceNames, signed::Nonce},
 };
@@ -118,8 +115,8 @@ impl Guest {
 
     /// The guest in a file.
     pub fn load(file: &Path) -> Result<Self> {
-        let data =
-            fs::read(file).with_context(|| format!("cannot read the guest {}", file.display()))?;
+        let data = input_file::read_once(file)
+            .with_context(|| format!("cannot read the guest {}", file.display()))?;
         let name = match file.file_stem() {
             Some(stem) => stem.to_string_lossy().into_owned(),
             None => bail!("{} does not name a guest", file.display()),
@@ -426,6 +423,15 @@ mod tests {
                 prop_assert!(guest.pieces.iter().all(|piece| piece.bytes.len() as u64 <= piece.length));
                 let _ = guest.end();
             }
+        }
+    }
+
+    #[test]
+    fn a_guest_that_may_have_no_end_is_named_and_not_awaited() {
+        let refused = Guest::load(Path::new("/dev/full")).unwrap_err();
+        let refused = format!("{refused:#}");
+        for word in ["guest /dev/full", "a device", "copy"] {
+            assert!(refused.contains(word), "{word}: {refused}");
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::{
         install, version,
     },
     computer::{
-        interrupt,
+        input_file, interrupt,
         person::{Input, Person},
         progress::Progress,
     },
@@ -299,7 +299,7 @@ fn parts(qemu: &Qemu, guest: &Guest, image: &[u8], is_continued: bool) -> BTreeM
         ("QEMU".to_owned(), format!("{qemu}, {length} bytes")),
     ]);
     if guest.is_linux
-        && let Ok(kernel) = fs::read(&guest.file)
+        && let Ok(kernel) = input_file::read(&guest.file)
     {
         parts.insert("the kernel".to_owned(), digest(&kernel));
     }

@@ -101,6 +101,7 @@ fn same_file(one: &Path, other: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
     use std::fs;
 
     fn refusal(disks: &[&str]) -> String {
@@ -125,6 +126,10 @@ mod tests {
         assert!(refusal(&[&odd]).contains("513 bytes"));
         assert!(refusal(&[&empty]).contains("is empty"));
         assert!(refusal(&[&(path("") + ",ro")]).contains("is not a file"));
+        let fifo = path("fifo");
+        let mode = Mode::from_raw_mode(0o600);
+        mknodat(CWD, &fifo, FileType::Fifo, mode, 0).unwrap();
+        assert!(refusal(&[&(fifo + ",ro")]).contains("is not a file"));
         assert!(refusal(&[&good, &format!("{good},ro")]).contains("two disks"));
         let read = format!("{good},ro");
         assert!(refusal(&[&read[..]; 16]).contains("16 devices at most"));

@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -57,6 +57,10 @@ impl Disk {
     /// Checks that it can be a disk.
     pub fn check(&self) -> Result<()> {
         let file = self.file.display();
+        // A FIFO would wait for a writer.
+        if fs::metadata(&self.file).is_ok_and(|about| !about.is_file()) {
+            bail!("the disk {file} is not a file");
+        }
         let opened = OpenOptions::new()
             .read(true)
             .write(!self.read_only)
@@ -73,9 +77,6 @@ impl Disk {
         let about = opened
             .metadata()
             .with_context(|| format!("cannot find out the length of the disk {file}"))?;
-        if !about.is_file() {
-            bail!("the disk {file} is not a file");
-        }
         if about.len() == 0 {
             bail!("the disk {file} is empty; give it a size with `truncate -s 1G {file}`");
         }

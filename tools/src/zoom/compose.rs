@@ -11,7 +11,7 @@ use link::window::{self, ENTRY, WindowHead};
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use crate::folder::{
-    CONSOLE, EVENTS, SYMBOLS,
+    self, CONSOLE, EVENTS, SYMBOLS,
     record::{RunRecord, WindowRecord},
     sdb_name, window_name,
 };
@@ -33,7 +33,7 @@ pub fn compose(
     let mut record = RunRecord::read(repeated)?;
     for totals in &mut record.totals {
         let path = repeated.join(window_name(totals.cpu));
-        let payloads = fs::read(&path).unwrap_or_default();
+        let payloads = folder::read(&path).unwrap_or_default();
         let (blocks, taken, missed) = blocks(&payloads)
             .with_context(|| format!("{} is damaged; look at the run again", path.display()))?;
         write(out, &sdb_name(totals.cpu), blocks.as_bytes())?;

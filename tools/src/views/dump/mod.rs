@@ -18,7 +18,10 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    computer::progress::{Progress, Step},
+    computer::{
+        input_file,
+        progress::{Progress, Step},
+    },
     formats::recognise::{self, Kind},
 };
 use findings::Findings;
@@ -55,7 +58,7 @@ pub fn dump(
     if !about.is_file() {
         bail!("{name} is not a regular file; copy what it has into one");
     }
-    let mut file = File::open(path).with_context(cannot_open)?;
+    let mut file = input_file::open(path).with_context(cannot_open)?;
     let about = file.metadata();
     let length = about.with_context(|| format!("cannot read {name}"))?.len();
     let done = recognise::recognise(&mut file, length).and_then(|kind| {

@@ -10,7 +10,7 @@ use object::{Object, ObjectSection, SectionFlags, elf::SHF_EXECINSTR};
 
 use super::sources::Sources;
 use crate::{
-    computer::visible::visible,
+    computer::{input_file, visible::visible},
     symbols::{SymbolTable, debug::DebugInformation},
 };
 
@@ -30,7 +30,7 @@ pub fn read(file: &Path) -> Result<Vec<u8>> {
     if !data.is_file() || data.len() > LONGEST_FILE {
         bail!("the guest's file {} is not an ELF file", file.display());
     }
-    fs::read(file).with_context(about)
+    input_file::read(file).with_context(about)
 }
 
 /// The content of the guest's file.

@@ -6,7 +6,6 @@
 
 use std::{
     collections::BTreeMap,
-    fs::File,
     io::{BufReader, Seek},
     path::Path,
 };
@@ -26,7 +25,7 @@ use super::{
     readings::Readings,
 };
 use crate::{
-    folder::{COUNTERS, optional},
+    folder::{self, COUNTERS, optional},
     formats::{
         counters::{self, CounterValues},
         recognise::{self, Kind},
@@ -184,7 +183,7 @@ impl Intervals {
     /// Reads a file. Keeps what precedes an error.
     fn read(&mut self, path: &Path) -> Result<()> {
         let name = || path.display().to_string();
-        let mut file = File::open(path).with_context(name)?;
+        let mut file = folder::open(path).with_context(name)?;
         let length = file.metadata().with_context(name)?.len();
         let kind = recognise::recognise(&mut file, length).with_context(name)?;
         let Some(Kind::Smf { blocks }) = kind else {

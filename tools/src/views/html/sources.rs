@@ -12,7 +12,7 @@ use std::{
     time::SystemTime,
 };
 
-use crate::computer::visible::visible;
+use crate::computer::{input_file, visible::visible};
 
 /// The ends of the names of source files.
 const ENDINGS: [&str; 10] = ["rs", "c", "h", "s", "S", "cc", "cpp", "cxx", "hpp", "inc"];
@@ -62,7 +62,8 @@ impl Sources {
             && data.is_file()
             && data.len() <= LONGEST_FILE
             && data.modified().ok()? <= self.written;
-        let text = can_be_shown.then(|| fs::read_to_string(file).ok())??;
+        let text =
+            can_be_shown.then(|| input_file::read(file).and_then(input_file::text).ok())??;
         let shown = |line: &str| {
             let begin: String = line.trim().chars().take(LONGEST_LINE).collect();
             visible(&begin)

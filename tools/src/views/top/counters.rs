@@ -5,14 +5,16 @@
 
 use std::{
     collections::BTreeMap,
-    fs::File,
     io::{self, Read, Seek, SeekFrom},
     path::Path,
 };
 
 use link::data::{CounterHead, Level};
 
-use crate::formats::counters::{self, CounterValues};
+use crate::{
+    folder,
+    formats::counters::{self, CounterValues},
+};
 
 /// How much is read at a time.
 const AT_A_TIME: u64 = 1 << 20;
@@ -50,7 +52,7 @@ impl CounterFile {
         if length == self.read {
             return Ok(true);
         }
-        let mut file = File::open(path)?;
+        let mut file = folder::open(path)?;
         file.seek(SeekFrom::Start(self.read))?;
         while self.read < length && !self.is_damaged {
             let some = (length - self.read).min(AT_A_TIME);

@@ -4,7 +4,6 @@
 //! [`Stamp`] of a file, and in the lines of a Linux's console that name its programs.
 
 use std::{
-    fs::File,
     io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
@@ -14,7 +13,7 @@ use anyhow::{Context, Result};
 use super::tail::Stamp;
 use crate::{
     folder::{
-        CONSOLE, RECORD, SYMBOLS,
+        self, CONSOLE, RECORD, SYMBOLS,
         record::{End, RunRecord},
         sdb_cpus, sdb_name,
     },
@@ -251,7 +250,7 @@ impl MarkerLines {
             return Ok(());
         }
         let name = || format!("cannot read {}", path.display());
-        let mut file = File::open(path).with_context(name)?;
+        let mut file = folder::open(path).with_context(name)?;
         file.seek(SeekFrom::Start(self.read)).with_context(name)?;
         let mut bytes = vec![0; 1 << 16];
         while let Ok(length @ 1..) = file.read(&mut bytes) {

@@ -14,6 +14,7 @@ use std::{
 };
 
 use crate::{
+    folder,
     profile::{
         BlockFile,
         blocks::{BlockCounts, Blocks},
@@ -102,7 +103,7 @@ impl Tail {
         };
         let left = Rc::new(Cell::new(0));
         let allowed = Allowed {
-            file: File::open(&file.path)?,
+            file: folder::open(&file.path)?,
             left: Rc::clone(&left),
         };
         Ok(Some(Self {

@@ -1,0 +1,29 @@
+//! Input files that may have no end: the commands name them and do not wait.
+
+use std::{path::Path, process::Command};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+/// Standard error of a command line that fails before anything is built.
+fn refused(line: &str, directory: &Path) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_measure"))
+        .args(line.split(' '))
+        .current_dir(directory)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_fifo_without_a_writer_is_named_and_not_awaited() {
+    let directory = tempfile::tempdir().unwrap();
+    let fifo = directory.path().join("ff");
+    mknodat(CWD, &fifo, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    for line in ["check ff run hash", "dump ff"] {
+        let complaint = refused(line, directory.path());
+        for word in ["ff", "not a"] {
+            assert!(complaint.contains(word), "{line}: {word}: {complaint}");
+        }
+    }
+}
