@@ -60,6 +60,8 @@ struct Unit {
 #[derive(Serialize)]
 struct Hot<'a> {
     symbol: &'a str,
+    /// The program that it is part of: two programs may have routines of the same name.
+    module: &'a str,
     samples: u64,
     percent: f64,
 }
@@ -77,6 +79,7 @@ struct StacksObject<'a> {
 #[derive(Serialize)]
 struct Inclusive<'a> {
     symbol: &'a str,
+    module: &'a str,
     inclusive: u64,
     exclusive: u64,
 }
@@ -84,7 +87,9 @@ struct Inclusive<'a> {
 #[derive(Serialize)]
 struct Call<'a> {
     caller: &'a str,
+    caller_module: &'a str,
     callee: &'a str,
+    callee_module: &'a str,
     samples: u64,
 }
 
@@ -99,6 +104,7 @@ impl<'a> StacksObject<'a> {
                 .into_iter()
                 .map(|(routine, shares)| Inclusive {
                     symbol: &routine.symbol,
+                    module: &routine.module,
                     inclusive: shares.inclusive,
                     exclusive: shares.exclusive,
                 })
@@ -108,7 +114,9 @@ impl<'a> StacksObject<'a> {
                 .iter()
                 .map(|((caller, callee), samples)| Call {
                     caller: &caller.symbol,
+                    caller_module: &caller.module,
                     callee: &callee.symbol,
+                    callee_module: &callee.module,
                     samples: *samples,
                 })
                 .collect(),
@@ -165,6 +173,7 @@ pub fn text(report: &Report) -> Result<String> {
             .iter()
             .map(|hot| Hot {
                 symbol: &hot.symbol,
+                module: &hot.module,
                 samples: hot.samples,
                 percent: (report.percent(hot.samples) * 100.0).round() / 100.0,
             })
@@ -216,7 +225,7 @@ mod tests {
         );
         assert_eq!(
             value["hot"][0],
-            serde_json::json!({"symbol": "inner", "samples": 3, "percent": 42.86})
+            serde_json::json!({"symbol": "inner", "module": "g", "samples": 3, "percent": 42.86})
         );
         assert_eq!(value["sdb_sha256"].as_str().map(str::len), Some(64));
         assert_eq!(value.as_object().unwrap().len(), 7);
@@ -239,11 +248,13 @@ mod tests {
         assert_eq!(stacks["missing"], 2);
         assert_eq!(
             stacks["routines"][0],
-            serde_json::json!({"symbol": "start", "inclusive": 4, "exclusive": 2})
+            serde_json::json!({"symbol": "start", "module": "g", "inclusive": 4, "exclusive": 2})
         );
         assert_eq!(
             stacks["calls"],
-            serde_json::json!([{"caller": "start", "callee": "inner", "samples": 2}])
+            serde_json::json!([{
+                "caller": "start", "caller_module": "g", "callee": "inner", "callee_module": "g", "samples": 2
+            }])
         );
     }
 
@@ -264,6 +275,20 @@ mod tests {
         );
         assert_eq!(paths[0]["budget"]["within"], false);
         assert_eq!(paths[2].get("budget"), None);
+    }
+
+    #[test]
+    fn routines_of_one_name_are_told_apart_by_their_programs() {
+        let directory = directory();
+        let mut report = Report::read(directory.path()).unwrap();
+        report.hot.truncate(2);
+        for (hot, module) in report.hot.iter_mut().zip(["ls", "sh"]) {
+            hot.symbol = "main".to_owned();
+            hot.module = module.to_owned();
+        }
+        let value: serde_json::Value = serde_json::from_str(&text(&report).unwrap()).unwrap();
+        let modules = [0, 1].map(|line| value["hot"][line]["module"].as_str());
+        assert_eq!(modules, [Some("ls"), Some("sh")]);
     }
 
     #[test]
