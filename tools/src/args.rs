@@ -151,10 +151,10 @@ pub enum Command {
         /// The directory of the run, or with --html of a collection (SYSHISyyyymmdd.hhmmss.…), or a file of counters
         #[arg(value_name = "PATH")]
         dir: PathBuf,
-        /// Write the report as a JSON object to this file as well
+        /// Write the report as a JSON object to this file as well; - is standard output, without the report
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
-        /// Write the report as a page of HTML to this file instead of printing it
+        /// Write the report as a page of HTML to this file instead of printing it; - is standard output
         #[arg(long, value_name = "FILE", conflicts_with = "json")]
         html: Option<PathBuf>,
         /// Compare the page with this run or collection, the one before
@@ -232,7 +232,7 @@ pub enum Command {
     /// assertions name it and held in this run. Exit codes: 0 every applicable statement is shown, 3
     /// one is not, 2 the tool failed.
     Conformance {
-        /// Write the table as a JSON object to this file as well
+        /// Write the table as a JSON object to this file as well; - is standard output, without the table
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
         /// The QEMU to use
@@ -306,7 +306,7 @@ pub enum Command {
         /// The second directory
         #[arg(value_name = "B")]
         second: PathBuf,
-        /// Write the difference as a JSON object to this file as well
+        /// Write the difference as a JSON object to this file as well; - is standard output, without the table
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
     },
@@ -582,7 +582,7 @@ pub struct RunArguments {
     /// Where the raw files go [default: a fresh millimeter-GUEST-N]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write the report as a JSON object to this file as well
+    /// Write the report as a JSON object to this file as well; - is standard output, without the report
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// What the operator says before the guest starts, as 'AUTH CPU ALL SAMPLING DIAGNOSTIC ON'; may

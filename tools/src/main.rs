@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use std::{
-    io::{self, ErrorKind::BrokenPipe, IsTerminal, Write, stdout},
+    io::{IsTerminal, Write, stdout},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -32,6 +32,7 @@ use measure::{
         cache_directory, consent, durations, interrupt,
         person::Person,
         progress::Progress,
+        standard_output,
         temporary::{self, Temporary},
         terminal,
         visible::{self, Shown},
@@ -244,21 +245,12 @@ fn shown(is_json: bool) -> Box<dyn Write> {
 }
 
 fn say(text: &str) -> Result<()> {
-    put(visible::lines(text).as_bytes()).context("cannot write the report")
-}
-
-/// Writes to standard output. A reader that has gone away, as `head` does, is not an error.
-fn put(bytes: &[u8]) -> io::Result<()> {
-    let mut out = stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == BrokenPipe => Ok(()),
-        done => done,
-    }
+    standard_output::put(visible::lines(text).as_bytes()).context("cannot write the report")
 }
 
 /// Prints what is for another program, as it is.
 fn print(bytes: &[u8]) -> Result<()> {
-    put(bytes).context("cannot write to standard output")
+    standard_output::put(bytes).context("cannot write to standard output")
 }
 
 fn measure(arguments: &RunArguments, progress: &Progress) -> Result<u8> {
@@ -352,11 +344,13 @@ fn repeat(repetition: Repetition, progress: &Progress) -> Result<()> {
 }
 
 fn interact(arguments: &RunArguments, progress: &Progress) -> Result<u8> {
+    not_printed(arguments.json.as_deref(), "what the guest says")?;
     let outcome = console::run(&arguments.options(), progress)?;
     finish(&outcome, arguments.json.as_deref(), progress)
 }
 
 fn boot(arguments: &LinuxArguments, progress: &Progress) -> Result<u8> {
+    not_printed(arguments.json.as_deref(), "what the guest says")?;
     let mut options = arguments.options()?;
     options.run.asked = asked();
     let outcome = linux::run(&options, progress, &mut stdout())?;
@@ -391,6 +385,7 @@ fn kept_or_removed(named: Option<&PathBuf>) -> Result<(PathBuf, Option<Temporary
 
 /// Performs a program in Linux.
 fn perform(arguments: &ExecArguments, progress: Progress) -> Result<u8> {
+    not_printed(arguments.json.as_deref(), "what the program says")?;
     let progress = beside_a_program(arguments, progress);
     let (directory, _removed) = kept_or_removed(arguments.out.as_ref())?;
     let program = arguments.program();
@@ -407,6 +402,7 @@ fn perform(arguments: &ExecArguments, progress: Progress) -> Result<u8> {
 
 /// Performs a program on the bare machine.
 fn perform_bare(arguments: &ExecArguments, progress: Progress) -> Result<u8> {
+    not_printed(arguments.json.as_deref(), "what the program says")?;
     let progress = beside_a_program(arguments, progress);
     let (directory, _removed) = kept_or_removed(arguments.out.as_ref())?;
     let options = RunOptions {
@@ -486,7 +482,9 @@ fn compare(arguments: &CheckArguments, progress: &Progress) -> Result<u8> {
         ..known
     };
     let comparison = Comparison::new(&known, &measured);
-    say(&forms::text(&comparison))?;
+    if !is_printed(arguments.junit.as_deref()) && !is_printed(arguments.markdown.as_deref()) {
+        say(&forms::text(&comparison))?;
+    }
     for (option, file, text) in [
         (
             "--junit",
@@ -510,6 +508,7 @@ fn follow_events(arguments: &TraceArguments, progress: &Progress) -> Result<u8> 
     if let Some(directory) = &arguments.of {
         return trace::show(directory, arguments.form, &mut shown(is_json)).map(|()| 0);
     }
+    not_printed(arguments.run.json.as_deref(), "the events")?;
     let outcome = trace::run(&arguments.options()?, progress, &mut shown(is_json))?;
     let summary = table::traces::summary(&outcome.report);
     match arguments.form {
@@ -520,8 +519,11 @@ fn follow_events(arguments: &TraceArguments, progress: &Progress) -> Result<u8> 
     conclude(&outcome, arguments.run.json.as_deref(), progress)
 }
 
+/// Prints the report, unless the JSON object goes to standard output.
 fn finish(outcome: &RunOutcome, json: Option<&Path>, progress: &Progress) -> Result<u8> {
-    say_levels(outcome)?;
+    if !is_printed(json) {
+        say_levels(outcome)?;
+    }
     conclude(outcome.of_guest(), json, progress)
 }
 
@@ -549,6 +551,7 @@ fn report(directory: &Path, json: Option<&Path>, zos: bool, callers: Option<&str
     let report = Report::read(directory)?;
     let report = if zos { report.of_zos() } else { report };
     match callers {
+        _ if is_printed(json) => {}
         Some(symbol) => say(&table::calls::beside(&report, symbol)?)?,
         None => say(&table::text(&report))?,
     }
@@ -586,12 +589,21 @@ fn show_figures(path: &Path, json: Option<&Path>, arguments: &FiguresArguments) 
 
 /// Writes to a file, or to standard output if it is -; then it is true.
 fn save(content: &[u8], file: &Path, option: &str) -> Result<bool> {
-    if file == Path::new("-") {
-        put(content).context("cannot write the figures")?;
-        return Ok(true);
-    }
     whole_file::write(file, content, option)?;
-    Ok(false)
+    Ok(standard_output::is_named(file))
+}
+
+/// Whether a file that an option names is standard output, which then has nothing else.
+fn is_printed(file: Option<&Path>) -> bool {
+    file.is_some_and(standard_output::is_named)
+}
+
+/// Refuses standard output for JSON where it has something else.
+fn not_printed(json: Option<&Path>, what: &str) -> Result<()> {
+    if is_printed(json) {
+        bail!("standard output has {what}; choose a file with --json");
+    }
+    Ok(())
 }
 
 fn watch(arguments: &TopArguments, progress: &Progress) -> Result<u8> {
@@ -731,7 +743,9 @@ fn measure_starts(qemu: Option<&Path>, rounds: usize, progress: &Progress) -> Re
 
 fn conform(json: Option<&Path>, qemu: Option<PathBuf>, progress: &Progress) -> Result<u8> {
     let conformance = conformance::measure(qemu, progress)?;
-    say(&conformance::text::text(&conformance))?;
+    if !is_printed(json) {
+        say(&conformance::text::text(&conformance))?;
+    }
     if let Some(file) = json {
         conformance::json::write(&conformance, file)?;
     }
@@ -760,7 +774,9 @@ fn show(file: &Path, (json, csv): (bool, bool), zos: bool, progress: &Progress) 
 
 fn differ(first: &Path, second: &Path, json: Option<&Path>, progress: Progress) -> Result<u8> {
     let difference = diff::compare(first, second, progress)?;
-    say(&diff::text::text(&difference))?;
+    if !is_printed(json) {
+        say(&diff::text::text(&difference))?;
+    }
     if let Some(file) = json {
         json::save(&diff::json::text(&difference)?, file)?;
     }

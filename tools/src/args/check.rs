@@ -41,10 +41,10 @@ pub struct CheckArguments {
     /// number keeps loops from having all their samples at one place
     #[arg(long, value_name = "CYCLES", default_value_t = INTERVAL, value_parser = interval)]
     pub interval: u64,
-    /// Write the comparison as JUnit's XML to this file as well
+    /// Write the comparison as JUnit's XML to this file as well; - is standard output, without the text
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Write the comparison as Markdown to this file as well
+    /// Write the comparison as Markdown to this file as well; - is standard output, without the text
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
     /// What is run.

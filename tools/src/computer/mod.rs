@@ -8,6 +8,7 @@ pub mod input_file;
 pub mod interrupt;
 pub mod person;
 pub mod progress;
+pub mod standard_output;
 pub mod temporary;
 pub mod terminal;
 pub mod visible;

@@ -21,6 +21,8 @@ use anyhow::{Context, Result};
 use rustix::fs::{PROC_SUPER_MAGIC, statfs};
 use tempfile::{Builder, NamedTempFile, PersistError};
 
+use super::standard_output;
+
 /// How the name of the hidden file begins.
 const HIDDEN: &str = ".measure-";
 
@@ -40,8 +42,11 @@ enum Written {
     Direct(File),
 }
 
-/// Writes a file that an option named.
+/// Writes a file that an option named; `-` is standard output.
 pub fn write(file: &Path, bytes: impl AsRef<[u8]>, option: &str) -> Result<()> {
+    if standard_output::is_named(file) {
+        return standard_output::put(bytes.as_ref()).context("cannot write to standard output");
+    }
     put(file, bytes).with_context(|| {
         format!(
             "cannot write {}; make room there, or choose another file with {option}",
