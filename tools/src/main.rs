@@ -97,7 +97,9 @@ fn main() -> ExitCode {
             ..
         }) if dir.is_file() => {
             let (model, given) = (figures.model, figures.given());
-            html::analysts::write(&dir, model, &given, &file, &progress).map(|()| 0)
+            writable(&Some(&file), "--html")
+                .and_then(|()| html::analysts::write(&dir, model, &given, &file, &progress))
+                .map(|()| 0)
         }
         Some(Command::Report {
             dir,
@@ -254,6 +256,7 @@ fn print(bytes: &[u8]) -> Result<()> {
 }
 
 fn measure(arguments: &RunArguments, progress: &Progress) -> Result<u8> {
+    writable(&arguments.json, "--json")?;
     let options = RunOptions {
         asked: asked(),
         ..arguments.options()
@@ -442,6 +445,11 @@ fn count(arguments: &ExecArguments, code: u8, counted: Option<Instructions>) -> 
 fn compare(arguments: &CheckArguments, progress: &Progress) -> Result<u8> {
     let subject = arguments.subject()?;
     let file = &arguments.baseline;
+    writable(&arguments.junit, "--junit")?;
+    writable(&arguments.markdown, "--markdown")?;
+    if arguments.update {
+        whole_file::check(file, "check FILE --update")?;
+    }
     let is_new = arguments.update && !file.exists();
     let known = if is_new {
         None
@@ -548,6 +556,7 @@ fn conclude(outcome: &RunOutcome, json: Option<&Path>, progress: &Progress) -> R
 
 /// Making the report is a success, however the run ended. Only a failed guest gives its exit code again.
 fn report(directory: &Path, json: Option<&Path>, zos: bool, callers: Option<&str>) -> Result<u8> {
+    writable(&json, "--json")?;
     let report = Report::read(directory)?;
     let report = if zos { report.of_zos() } else { report };
     match callers {
@@ -563,6 +572,9 @@ fn report(directory: &Path, json: Option<&Path>, zos: bool, callers: Option<&str
 
 /// Prints the figures, unless one of the other forms goes to standard output.
 fn show_figures(path: &Path, json: Option<&Path>, arguments: &FiguresArguments) -> Result<u8> {
+    writable(&json, "--json")?;
+    writable(&arguments.csv, "--csv")?;
+    writable(&arguments.parquet, "--parquet")?;
     let collected = read::read(path, arguments.manner())?;
     let given = arguments.given();
     let shown = figures::Shown {
@@ -598,12 +610,20 @@ fn is_printed(file: Option<&Path>) -> bool {
     file.is_some_and(standard_output::is_named)
 }
 
-/// Refuses standard output for JSON where it has something else.
+/// Refuses standard output for JSON where it has something else, and a file that could not be written.
 fn not_printed(json: Option<&Path>, what: &str) -> Result<()> {
     if is_printed(json) {
         bail!("standard output has {what}; choose a file with --json");
     }
-    Ok(())
+    writable(&json, "--json")
+}
+
+/// Refuses a file that could not be written, before the work that it is for.
+fn writable(file: &Option<impl AsRef<Path>>, option: &str) -> Result<()> {
+    match file {
+        Some(file) => whole_file::check(file.as_ref(), option),
+        None => Ok(()),
+    }
 }
 
 fn watch(arguments: &TopArguments, progress: &Progress) -> Result<u8> {
@@ -611,6 +631,7 @@ fn watch(arguments: &TopArguments, progress: &Progress) -> Result<u8> {
         if arguments.dir.is_some() || arguments.once {
             bail!("`top run` watches the run that it begins; leave DIR and --once out");
         }
+        writable(&run.json, "--json")?;
         let outcome = top::run::measure(&run.options(), arguments.delay, progress)?;
         return finish(&outcome, run.json.as_deref(), progress);
     }
@@ -634,6 +655,7 @@ fn write_page(
     file: &Path,
     progress: &Progress,
 ) -> Result<u8> {
+    writable(&Some(file), "--html")?;
     let end = html::write(directory, before, file, progress)?;
     Ok(end.as_ref().map_or(0, exit_code))
 }
@@ -742,6 +764,7 @@ fn measure_starts(qemu: Option<&Path>, rounds: usize, progress: &Progress) -> Re
 }
 
 fn conform(json: Option<&Path>, qemu: Option<PathBuf>, progress: &Progress) -> Result<u8> {
+    writable(&json, "--json")?;
     let conformance = conformance::measure(qemu, progress)?;
     if !is_printed(json) {
         say(&conformance::text::text(&conformance))?;
@@ -773,6 +796,7 @@ fn show(file: &Path, (json, csv): (bool, bool), zos: bool, progress: &Progress) 
 }
 
 fn differ(first: &Path, second: &Path, json: Option<&Path>, progress: Progress) -> Result<u8> {
+    writable(&json, "--json")?;
     let difference = diff::compare(first, second, progress)?;
     if !is_printed(json) {
         say(&diff::text::text(&difference))?;

@@ -71,3 +71,29 @@ fn standard_output_is_refused_for_an_object_where_it_has_something_else() {
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "{line}");
     }
 }
+
+#[test]
+fn a_file_that_cannot_be_written_is_named_before_a_run_begins() {
+    let directory = TempDir::new().unwrap();
+    for (line, option) in [
+        ("run hash --json none/f", "--json"),
+        ("console hash --json none/f", "--json"),
+        ("linux --json none/f -- ls", "--json"),
+        ("trace hash --json none/f", "--json"),
+        ("exec --json none/f p", "--json"),
+        ("exec --bare --json none/f p", "--json"),
+        ("top run hash --json none/f", "--json"),
+        ("conformance --json none/f", "--json"),
+        ("check b --update --junit none/f run hash", "--junit"),
+        ("check b --update --markdown none/f run hash", "--markdown"),
+        ("check none/f --update run hash", "--update"),
+        ("report . --html none/f", "--html"),
+    ] {
+        let (code, _, complaint) = measure(line, directory.path());
+        assert_eq!(code, Some(2), "{line}: {complaint}");
+        for word in ["cannot write none/f", option] {
+            assert!(complaint.contains(word), "{line}: {word}: {complaint}");
+        }
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "{line}");
+    }
+}

@@ -55,6 +55,36 @@ pub fn write(file: &Path, bytes: impl AsRef<[u8]>, option: &str) -> Result<()> {
     })
 }
 
+/// Refuses a file that [`write()`] could not write, before the work that it is for. Nothing is changed.
+pub fn check(file: &Path, option: &str) -> Result<()> {
+    can_be_written(file).with_context(|| {
+        format!(
+            "cannot write {}; choose another file with {option}",
+            file.display()
+        )
+    })
+}
+
+fn can_be_written(name: &Path) -> io::Result<()> {
+    if standard_output::is_named(name) {
+        return Ok(());
+    }
+    let Some((file, earlier)) = replaceable(name) else {
+        // Opening what is written as it is could wait for a reader, or make a file.
+        return match fs::metadata(name) {
+            Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
+    };
+    // The hidden file is removed at once.
+    if beside(file.clone(), earlier.as_ref())?.is_some() || earlier.is_some() {
+        return Ok(());
+    }
+    drop(File::create_new(&file)?);
+    fs::remove_file(&file)
+}
+
 /// Writes a file.
 pub fn put(file: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     let mut whole = WholeFile::create(file)?;
@@ -328,5 +358,24 @@ mod tests {
             "{error}"
         );
         assert!(!error.contains(HIDDEN), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_refused_before_the_work_and_nothing_is_changed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        fs::write(path("f"), "earlier").unwrap();
+        fs::create_dir(path("d")).unwrap();
+        let before = names(directory.path());
+        for good in [path("f"), path("new"), "/dev/null".into(), "-".into()] {
+            check(&good, "--json").unwrap();
+        }
+        for bad in [path("d"), path("none/f"), path("f/f"), "/proc/none".into()] {
+            let refused = format!("{:#}", check(&bad, "--json").unwrap_err());
+            assert!(refused.contains(bad.to_str().unwrap()), "{refused}");
+            assert!(refused.contains("--json"), "{refused}");
+        }
+        assert_eq!(names(directory.path()), before);
+        assert_eq!(fs::read(path("f")).unwrap(), b"earlier");
     }
 }
