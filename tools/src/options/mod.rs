@@ -300,6 +300,7 @@ impl RunOptions {
                 "--native takes cycles and instructions from the machine below, which counts neither the threads of a guest nor its cryptographic functions; leave --threads and --cryptography out"
             );
         }
+        self.check_commands()?;
         self.check_stacks()?;
         self.check_form()?;
         self.devices.check()?;
@@ -322,6 +323,21 @@ impl RunOptions {
             ),
             _ => Ok(()),
         }
+    }
+
+    /// What the operator says in advance is lines. Whether they have room shows when their names are addresses.
+    fn check_commands(&self) -> Result<()> {
+        for (option, commands) in [
+            ("--operator", &self.operator),
+            ("--when-waiting", &self.when_waiting),
+        ] {
+            if let Some(command) = commands.iter().find(|line| line.contains(['\n', '\0'])) {
+                bail!(
+                    "the operator's command {command:?} is not one line; give {option} once for each line"
+                );
+            }
+        }
+        Ok(())
     }
 
     /// Call stacks are those of the run's own samples, and of samples that show something.
@@ -430,6 +446,25 @@ mod tests {
         assert!(refusal.contains("--stacks"), "{refusal}");
         options.stacks = None;
         assert!(options.check().is_ok());
+    }
+
+    #[test]
+    fn a_command_of_the_operator_is_one_line() {
+        let lines = || vec!["D MONITOR".to_owned(), "a\nb".to_owned()];
+        let said = RunOptions {
+            operator: lines(),
+            ..RunOptions::default()
+        };
+        let later = RunOptions {
+            when_waiting: lines(),
+            ..RunOptions::default()
+        };
+        for (options, option) in [(said, "--operator"), (later, "--when-waiting")] {
+            let refusal = options.check().unwrap_err().to_string();
+            for word in ["\"a\\nb\"", option] {
+                assert!(refusal.contains(word), "{word}: {refusal}");
+            }
+        }
     }
 
     #[test]
