@@ -27,3 +27,14 @@ fn a_fifo_without_a_writer_is_named_and_not_awaited() {
         }
     }
 }
+
+#[test]
+fn a_command_to_pack_that_is_not_there_is_named_before_anything_is_built() {
+    let directory = tempfile::tempdir().unwrap();
+    let complaint = refused("package --out o --command none", directory.path());
+    assert!(
+        complaint.contains("cannot read the command none"),
+        "{complaint}"
+    );
+    assert!(!directory.path().join("o").exists());
+}

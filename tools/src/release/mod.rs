@@ -19,7 +19,7 @@ use clap_complete::Shell;
 use crate::{
     args::manual,
     building::{bundle, carried, repository},
-    computer::{progress::Progress, whole_file},
+    computer::{input_file, progress::Progress, whole_file},
 };
 
 /// What a release is to have.
@@ -40,6 +40,10 @@ pub fn default_directory() -> PathBuf {
 
 /// Makes a release, and returns its files for a person: the command, and the package.
 pub fn make(wanted: &Wanted, progress: &Progress) -> Result<Vec<PathBuf>> {
+    if let Some(command) = &wanted.command {
+        input_file::open(command)
+            .with_context(|| format!("cannot read the command {}", command.display()))?;
+    }
     let carried = carried::build(progress)?;
     let built = match &wanted.command {
         Some(command) => command.clone(),
