@@ -192,13 +192,7 @@ fn every_package_says_what_it_is_and_only_libraries_may_be_published() {
         let manifest: toml::Table = toml::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
         let package = manifest["package"].as_table().unwrap();
         let name = package["name"].as_str().unwrap();
-        for field in [
-            "description",
-            "license",
-            "repository",
-            "version",
-            "rust-version",
-        ] {
+        for field in ["description", "license", "version", "rust-version"] {
             assert!(
                 package.contains_key(field),
                 "{} lacks {field}",
