@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr, time::Duration};
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use link::{
     copies::{DEFAULT_COPY, LONGEST_COPY},
-    loader::{DEFAULT_INTERVAL, LONGEST_INTERVAL, SHORTEST_INTERVAL},
+    loader::{DEFAULT_INTERVAL, HSA_END, LONGEST_INTERVAL, SHORTEST_INTERVAL},
     stack::{DEFAULT_FRAMES, MOST_FRAMES},
 };
 
@@ -22,7 +22,7 @@ pub const MOST_STORAGE: u64 = 1 << 40;
 pub const GUEST_STORAGE_LIMIT: u64 = 16 << 30;
 
 /// End of the storage that a guest can be loaded into: the HSA lies there if there is more.
-pub const LOAD_LIMIT: u64 = 2 << 30;
+pub const LOAD_LIMIT: u64 = HSA_END;
 
 /// Storage of a run by default.
 pub const DEFAULT_STORAGE: u64 = 512 << 20;

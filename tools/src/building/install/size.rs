@@ -5,6 +5,7 @@ use std::{fmt, path::Path};
 use anyhow::Result;
 
 use super::AptGet;
+use crate::numbers::sum;
 
 /// What apt-get would install.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ impl Size {
         let lengths = lines.iter().filter_map(|line| length(line));
         Some(Self {
             packages,
-            fetched: lengths.fold(0, u64::saturating_add),
+            fetched: sum(lengths),
             kept,
         })
     }

@@ -21,6 +21,7 @@ use super::{
 use crate::{
     folder::{COUNTERS, RECORD, record::End},
     formats::counters::CounterValues,
+    numbers::sum,
     profile::blocks::BlockCounts,
     views::html::facts::{Warnings, add_run},
 };
@@ -184,7 +185,7 @@ impl Followed {
     pub fn instructions(&self) -> Option<u64> {
         let record = self.folder.record.as_ref()?;
         let totals = record.totals.iter().map(|totals| totals.guest_instructions);
-        let all = totals.fold(0, u64::saturating_add);
+        let all = sum(totals);
         let progress = record.progress.map(|progress| progress.instructions);
         Some(all).filter(|all| *all > 0).or(progress)
     }
