@@ -12,7 +12,6 @@ use crate::guest::hardware::Hardware;
 use crate::link::loader::{self, LoaderBlock, flags};
 use crate::machine::hardware::hsa::Plan;
 use crate::machine::hardware::instruction;
-use crate::machine::hardware::lowcore::Area;
 use crate::machine::hardware::sclp::{self, ConsoleKind};
 use crate::machine::io::failure::{WaitState, refuse, stop};
 use crate::machine::io::{console, failure};
@@ -62,11 +61,7 @@ extern "C" fn ipl(from: u64, storage: u64, increment: u64) -> ! {
     let Some(plan) = Plan::new(storage, increment, needs) else {
         stop(WaitState::Storage)
     };
-    trap::prepare_lowcore(
-        Area::at(plan.cpus[0].prefix),
-        core::ptr::null_mut(),
-        plan.cpus[0].stack_end,
-    );
+    trap::prepare_lowcore(&plan.cpus[0], core::ptr::null_mut());
     // SAFETY: the lowcore has just been prepared; the heap's storage is the plan's.
     unsafe {
         instruction::spx(plan.cpus[0].prefix.address() as u32);

@@ -56,7 +56,7 @@ extern "C" fn program_interruption_still(cpu: &mut Cpu) {
     entered(cpu, Class::Program);
     let before = state(cpu);
     if cpu.paths.is_none() {
-        trap::program_interruption(cpu);
+        trap::program_interruption_in_window(cpu);
         return;
     }
     let code = lowcore::PROGRAM_IDENTIFICATION.get();

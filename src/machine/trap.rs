@@ -1,11 +1,13 @@
 //! Trap entry and exit: from an interruption to Rust and back to the guest.
 //!
 //! The entry stores the general registers in the CPU's [`Vcpu`], takes a clock stamp, and calls Rust with DAT
-//! off, disabled, on an empty stack. The exit loads what Rust has left. Between the two stamps and the guest
+//! off, disabled, on an empty stack. Each CPU has its own copy of the first instructions ([`entry`]). The exit loads what
+//! Rust has left. Between the two stamps and the guest
 //! are always the same few instructions. Their number is measured at IPL by a probe (`ipl::probe`), which
 //! repeats them exactly.
 //!
 //! [`Vcpu`]: crate::guest::state::vcpu::Vcpu
+//! [`entry`]: crate::machine::hardware::entry
 
 use crate::arch::control::CR0_EMERGENCY_SIGNAL;
 use crate::arch::interruption::Class;
@@ -23,6 +25,8 @@ use crate::guest::state::vcpu::Interruption;
 use crate::guest::state::vcpu::{LIVE, Vcpu};
 use crate::guest::storage::shadow;
 use crate::link::remains;
+use crate::machine::hardware::entry;
+use crate::machine::hardware::hsa::CpuArea;
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::{self, Area, Lowcore, WindowArea};
 use crate::machine::hardware::wait;
@@ -35,47 +39,44 @@ use core::mem::offset_of;
 global_asm!(
     // What the hardware has stored, and what of it is live in the guest's PSW: bits 18-23 and 31-32, and the address.
     ".macro take_over old",
-    "mvc 120(8,%r15),{register_15}(%r0)",
-    "mvc {old}(16,%r15),\\old(%r0)",
-    "lg %r2,{psw}(%r15)",
-    "lg %r3,\\old(%r0)",
-    "risbg %r2,%r3,18,23,0",
-    "risbg %r2,%r3,31,32,0",
-    "stg %r2,{psw}(%r15)",
-    "mvc {psw_address}(8,%r15),{old_address}(%r15)",
-    ".endm",
-    // The entry: registers and the stamp; nothing else comes before the stamp.
-    ".macro save_registers old",
-    "lg %r15,{cpu}(%r0)",
-    "stmg %r0,%r14,0(%r15)",
-    ".insn s,0xb27c0000,{entered}(%r15)",
-    "take_over \\old",
+    "lg %r3,{psw}(%r15)",
+    "lmg %r4,%r5,\\old(%r0)",
+    "stmg %r4,%r5,{old}(%r15)",
+    "risbg %r4,%r3,33,17,0",
+    "risbg %r4,%r3,24,30,0",
+    "stmg %r4,%r5,{psw}(%r15)",
     "lgr %r2,%r15",
     "lg %r15,{stack}(%r0)",
     ".endm",
+    // The entry of the rare classes: registers and the stamp; nothing else comes before the stamp. The others begin with
+    // the CPU's own copy of this (`entry`), which has %r15 stored already.
+    ".macro save_registers",
+    "lg %r15,{cpu}(%r0)",
+    "stmg %r0,%r14,0(%r15)",
+    ".insn s,0xb27c0000,{entered}(%r15)",
+    "mvc 120(8,%r15),{register_15}(%r0)",
+    ".endm",
     // The exit: after the stamp come only the instructions that load the guest.
-    ".macro leave",
+    ".macro leave psw={exit_psw}",
     "lg %r15,{cpu}(%r0)",
     ".insn s,0xb27c0000,{left}(%r15)",
     "lmg %r0,%r15,0(%r15)",
-    "lpswe {exit_psw}(%r0)",
+    "lpswe \\psw(%r0)",
     ".endm",
     ".macro entry name, old, routine",
     ".globl \\name",
     "\\name:",
-    "stg %r15,{register_15}(%r0)",
-    "save_registers \\old",
+    "take_over \\old",
     "brasl %r14,\\routine",
     "leave",
     ".endm",
-    // A program interruption of the firmware itself (old PSW bit 15 is zero) is a failure.
     ".globl trap_program",
     "trap_program:",
-    "stg %r15,{register_15}(%r0)",
-    "tm {program_state}(%r0),0x01",
-    "jz 8f",
-    "save_registers {program_old}",
+    "take_over {program_old}",
     "brasl %r14,program_interruption",
+    "cgijne %r2,0,leave_to_guest",
+    // The guest goes on with what the hardware has stored.
+    "leave {program_old}",
     ".globl leave_to_guest",
     "leave_to_guest:",
     "leave",
@@ -85,10 +86,7 @@ global_asm!(
     // The same for a run that counts traps: see [`super::count`].
     ".globl trap_program_counted",
     "trap_program_counted:",
-    "stg %r15,{register_15}(%r0)",
-    "tm {program_state}(%r0),0x01",
-    "jz 8f",
-    "save_registers {program_old}",
+    "take_over {program_old}",
     "brasl %r14,program_interruption_counted",
     "j leave_to_guest",
     "entry trap_supervisor_call_counted, {supervisor_call_old}, supervisor_call_interruption_counted",
@@ -131,17 +129,13 @@ global_asm!(
     ".macro entry_in_window name, old, routine, class",
     ".globl \\name",
     "\\name:",
-    "stg %r15,{register_15}(%r0)",
-    "save_registers \\old",
+    "take_over \\old",
     "brasl %r14,\\routine",
     "leave_in_window \\class",
     ".endm",
-    // As `save_registers`, with what the window wants behind the stamp. If the interruption was only for the window,
+    // As `take_over`, with what the window wants behind the stamp. If the interruption was only for the window,
     // the guest goes on where it was, as if there had been none.
     ".macro ask_window ask, old",
-    "lg %r15,{cpu}(%r0)",
-    "stmg %r0,%r14,0(%r15)",
-    ".insn s,0xb27c0000,{entered}(%r15)",
     "find_timer",
     "lgr %r2,%r15",
     "lg %r15,{stack}(%r0)",
@@ -151,27 +145,21 @@ global_asm!(
     "ltg %r1,{window_is_ours}(%r0)",
     "jnz 7f",
     "take_over \\old",
-    "lgr %r2,%r15",
-    "lg %r15,{stack}(%r0)",
     ".endm",
     ".globl trap_program_in_window",
     "trap_program_in_window:",
-    "stg %r15,{register_15}(%r0)",
-    "tm {program_state}(%r0),0x01",
-    "jz 8f",
-    "save_registers {program_old}",
-    "brasl %r14,program_interruption",
+    "take_over {program_old}",
+    "brasl %r14,program_interruption_in_window",
     "leave_in_window {program}",
     "entry_in_window trap_supervisor_call_in_window, {supervisor_call_old}, supervisor_call_interruption, {supervisor_call}",
     "entry_in_window trap_io_in_window, {io_old}, io_interruption, {io}",
     ".globl trap_external_in_window",
     "trap_external_in_window:",
-    "stg %r15,{register_15}(%r0)",
     "ask_window window_external, {external_old}",
     "brasl %r14,external_interruption",
     "leave_in_window {external}",
     "7: lmg %r0,%r14,0(%r15)",
-    "lg %r15,{register_15}(%r0)",
+    "lg %r15,120(%r15)",
     "lpswe {exit_psw}(%r0)",
     // The same for a guest whose clock stands still meanwhile: see [`super::still`].
     ".macro leave_still",
@@ -187,17 +175,13 @@ global_asm!(
     ".macro entry_still name, old, routine",
     ".globl \\name",
     "\\name:",
-    "stg %r15,{register_15}(%r0)",
-    "save_registers \\old",
+    "take_over \\old",
     "brasl %r14,\\routine",
     "leave_still",
     ".endm",
     ".globl trap_program_still",
     "trap_program_still:",
-    "stg %r15,{register_15}(%r0)",
-    "tm {program_state}(%r0),0x01",
-    "jz 8f",
-    "save_registers {program_old}",
+    "take_over {program_old}",
     "brasl %r14,program_interruption_still",
     "leave_still",
     "entry_still trap_supervisor_call_still, {supervisor_call_old}, supervisor_call_interruption_still",
@@ -206,14 +190,11 @@ global_asm!(
     // The same in a window with traces.
     ".globl trap_program_in_traced_window",
     "trap_program_in_traced_window:",
-    "stg %r15,{register_15}(%r0)",
-    "tm {program_state}(%r0),0x01",
-    "jz 8f",
     "ask_window window_program, {program_old}",
-    "brasl %r14,program_interruption",
+    "brasl %r14,program_interruption_in_window",
     "leave_in_window {program}",
     "7: lmg %r0,%r14,0(%r15)",
-    "lg %r15,{register_15}(%r0)",
+    "lg %r15,120(%r15)",
     "lpswe {exit_psw}(%r0)",
     ".globl trap_restart",
     "trap_restart:",
@@ -221,7 +202,8 @@ global_asm!(
     "tm {restart_state}(%r0),0x01",
     "lghi %r15,0",
     "jz 9f",
-    "save_registers {restart_old}",
+    "save_registers",
+    "take_over {restart_old}",
     "brasl %r14,restart_interruption",
     "j leave_to_guest",
     ".globl trap_machine_check",
@@ -230,13 +212,16 @@ global_asm!(
     "tm {machine_check_state}(%r0),0x01",
     "lghi %r15,4",
     "jz 9f",
-    "save_registers {machine_check_old}",
+    "save_registers",
+    "take_over {machine_check_old}",
     "brasl %r14,machine_check_interruption",
     "j leave_to_guest",
-    // A program interruption that the firmware expects continues where its prefix area says.
+    // A program interruption of the firmware itself (old PSW bit 15 is zero): one that it expects continues where its
+    // prefix area says, and any other is a failure.
     ".globl firmware_program_interruption",
     "firmware_program_interruption:",
-    "8: lg %r15,{continue_at}(%r0)",
+    "stg %r15,{register_15}(%r0)",
+    "lg %r15,{continue_at}(%r0)",
     "ltgr %r15,%r15",
     "jz 7f",
     "mvc {exit_psw}(8,%r0),{program_old}(%r0)",
@@ -277,13 +262,11 @@ global_asm!(
     program_old = const offset_of!(Lowcore, program_old),
     machine_check_old = const offset_of!(Lowcore, machine_check_old),
     io_old = const offset_of!(Lowcore, io_old),
-    // The byte with the problem-state bit.
+    // The bytes with the problem-state bit.
     restart_state = const offset_of!(Lowcore, restart_old) + 1,
-    program_state = const offset_of!(Lowcore, program_old) + 1,
     machine_check_state = const offset_of!(Lowcore, machine_check_old) + 1,
     entered = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, account) + offset_of!(Account, entered),
     old = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, interruption) + offset_of!(Interruption, old),
-    old_address = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, interruption) + offset_of!(Interruption, old.address),
     window_began = const offset_of!(Lowcore, window) + offset_of!(WindowArea, began),
     window_timer = const offset_of!(Lowcore, window) + offset_of!(WindowArea, timer),
     window_far = const offset_of!(Lowcore, window) + offset_of!(WindowArea, far),
@@ -297,7 +280,6 @@ global_asm!(
     window_after = const offset_of!(Lowcore, window) + offset_of!(WindowArea, after),
     window_is_ours = const offset_of!(Lowcore, window) + offset_of!(WindowArea, is_ours),
     psw = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, psw.mask),
-    psw_address = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, psw.address),
     left = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, account) + offset_of!(Account, left),
 );
 
@@ -339,17 +321,30 @@ unsafe extern "C" {
     fn leave_to_guest() -> !;
 }
 
-/// Prepares the prefix area of `cpu`, whose stack ends at `stack_end`.
-pub fn prepare_lowcore(area: Area, cpu: *mut Cpu, stack_end: u64) {
+/// Prepares the prefix area of `cpu`, which has these areas.
+pub fn prepare_lowcore(areas: &CpuArea, cpu: *mut Cpu) {
+    let area = Area::at(areas.prefix);
     area.clear();
-    area.set_new_psw(Class::Restart, start_cpu);
-    area.set_new_psw(Class::External, trap_external);
-    area.set_new_psw(Class::SupervisorCall, trap_supervisor_call);
-    area.set_new_psw(Class::Program, trap_program);
-    area.set_new_psw(Class::MachineCheck, trap_machine_check);
-    area.set_new_psw(Class::InputOutput, trap_io);
     area.set_cpu(cpu);
-    area.set_stack(stack_end - 160);
+    area.set_entries(areas.entries);
+    area.set_new_psw(Class::Restart, start_cpu);
+    area.set_new_psw(Class::MachineCheck, trap_machine_check);
+    admit(area);
+    area.set_stack(areas.stack_end - 160);
+}
+
+/// The traps of the calling CPU are from now on those of `cpu`.
+pub fn use_cpu(cpu: *mut Cpu) {
+    Area::OWN.set_cpu(cpu);
+    admit(Area::OWN);
+}
+
+/// The traps of the CPU with this prefix area are as in any run.
+fn admit(area: Area) {
+    entry::set(area, Class::External, trap_external);
+    entry::set(area, Class::SupervisorCall, trap_supervisor_call);
+    entry::set(area, Class::Program, trap_program);
+    entry::set(area, Class::InputOutput, trap_io);
 }
 
 /// From now on a restart of this CPU is an interruption.
@@ -359,50 +354,45 @@ fn admit_restart() {
 
 /// From now on the traps of the CPU with this prefix area are counted.
 pub fn admit_counted(area: Area) {
-    area.set_new_psw(Class::External, trap_external_counted);
-    area.set_new_psw(Class::SupervisorCall, trap_supervisor_call_counted);
-    area.set_new_psw(Class::Program, trap_program_counted);
-    area.set_new_psw(Class::InputOutput, trap_io_counted);
+    entry::set(area, Class::External, trap_external_counted);
+    entry::set(area, Class::SupervisorCall, trap_supervisor_call_counted);
+    entry::set(area, Class::Program, trap_program_counted);
+    entry::set(area, Class::InputOutput, trap_io_counted);
 }
 
 /// From now on what the traps of the CPU with this prefix area take more than in the first run is set back. With traces
 /// some program interruptions are only for the window.
 pub fn admit_window(area: Area, has_traces: bool) {
     area.prepare_window();
-    area.set_new_psw(Class::External, trap_external_in_window);
-    area.set_new_psw(Class::SupervisorCall, trap_supervisor_call_in_window);
+    entry::set(area, Class::External, trap_external_in_window);
+    entry::set(area, Class::SupervisorCall, trap_supervisor_call_in_window);
     let program = if has_traces {
         trap_program_in_traced_window
     } else {
         trap_program_in_window
     };
-    area.set_new_psw(Class::Program, program);
-    area.set_new_psw(Class::InputOutput, trap_io_in_window);
+    entry::set(area, Class::Program, program);
+    entry::set(area, Class::InputOutput, trap_io_in_window);
 }
 
 /// From now on the clock of the guest of the CPU with this prefix area stands still while a trap is handled.
 pub fn admit_still(area: Area) {
     area.prepare_window();
-    area.set_new_psw(Class::External, trap_external_still);
-    area.set_new_psw(Class::SupervisorCall, trap_supervisor_call_still);
-    area.set_new_psw(Class::Program, trap_program_still);
-    area.set_new_psw(Class::InputOutput, trap_io_still);
+    entry::set(area, Class::External, trap_external_still);
+    entry::set(area, Class::SupervisorCall, trap_supervisor_call_still);
+    entry::set(area, Class::Program, trap_program_still);
+    entry::set(area, Class::InputOutput, trap_io_still);
 }
 
 /// The traps of this CPU are again as in a run without a window.
 pub fn admit_plain() {
-    wait::closed(|| {
-        Area::OWN.set_new_psw(Class::External, trap_external);
-        Area::OWN.set_new_psw(Class::SupervisorCall, trap_supervisor_call);
-        Area::OWN.set_new_psw(Class::Program, trap_program);
-        Area::OWN.set_new_psw(Class::InputOutput, trap_io);
-    });
+    wait::closed(|| admit(Area::OWN));
 }
 
 /// Makes the two classes that end a probe enter the guest's trap entry again.
 pub fn admit_after_probe() {
-    Area::OWN.set_new_psw(Class::Program, trap_program);
-    Area::OWN.set_new_psw(Class::SupervisorCall, trap_supervisor_call);
+    entry::set(Area::OWN, Class::Program, trap_program);
+    entry::set(Area::OWN, Class::SupervisorCall, trap_supervisor_call);
 }
 
 /// Makes `cpu` the state with which the calling real CPU runs.
@@ -433,6 +423,13 @@ fn finish(cpu: &mut Cpu) {
 /// The same with the configuration at hand.
 #[inline(always)]
 fn finish_in(cpu: &mut Cpu, configuration: &Configuration) {
+    get_ready(cpu, configuration);
+    lowcore::set_exit_psw(dispatch::real_psw(&cpu.vcpu));
+}
+
+/// Does the pending work.
+#[inline(always)]
+fn get_ready(cpu: &mut Cpu, configuration: &Configuration) {
     loop {
         let next = dispatch::leave(&mut cpu.vcpu, configuration, &mut cpu.native);
         match next {
@@ -442,11 +439,19 @@ fn finish_in(cpu: &mut Cpu, configuration: &Configuration) {
             next => turn::give(cpu, next),
         }
     }
-    lowcore::set_exit_psw(dispatch::real_psw(&cpu.vcpu));
 }
 
+/// A program interruption in a run in which the exit loads one PSW.
 #[unsafe(no_mangle)]
-pub extern "C" fn program_interruption(cpu: &mut Cpu) {
+pub extern "C" fn program_interruption_in_window(cpu: &mut Cpu) {
+    if program_interruption(cpu) == 0 {
+        lowcore::set_exit_psw(lowcore::PROGRAM_OLD.get());
+    }
+}
+
+/// A program interruption. Returns zero if the exit is to load the program old PSW.
+#[unsafe(no_mangle)]
+extern "C" fn program_interruption(cpu: &mut Cpu) -> u64 {
     cpu.vcpu.interruption.cause = lowcore::PROGRAM_IDENTIFICATION.get();
     let machine = cpu.machine;
     let configuration = &machine.configuration;
@@ -457,12 +462,20 @@ pub extern "C" fn program_interruption(cpu: &mut Cpu) {
         Class::Program,
     );
     let refused = matches!(cpu.vcpu.interruption.code(), 0x01 | 0x02);
-    perform_program(cpu, machine, refused);
+    handle_program(cpu, machine, refused);
+    lowcore::set_other_exit_psw(dispatch::real_psw(&cpu.vcpu))
 }
 
 /// A program interruption that has been accounted for; `refused` if the hardware refused an instruction.
 #[inline(always)]
 pub fn perform_program(cpu: &mut Cpu, machine: &Machine, refused: bool) {
+    handle_program(cpu, machine, refused);
+    lowcore::set_exit_psw(dispatch::real_psw(&cpu.vcpu));
+}
+
+/// The same but for the PSW.
+#[inline(always)]
+fn handle_program(cpu: &mut Cpu, machine: &Machine, refused: bool) {
     let configuration = &machine.configuration;
     if !refused {
         if !performed_without_fetch(cpu) {
@@ -472,7 +485,7 @@ pub fn perform_program(cpu: &mut Cpu, machine: &Machine, refused: bool) {
         // The most frequent trap, which the fast path nearly always handles.
         refused_instruction(cpu);
     }
-    finish_in(cpu, configuration);
+    get_ready(cpu, configuration);
 }
 
 /// An instruction that the fast path did not perform. The hardware has stored nothing more in the lowcore.

@@ -225,7 +225,6 @@ fn go_on_traced(cpu: &mut Cpu, class: Class, now: u64) {
 #[inline(never)]
 fn go_on_stopped(cpu: &mut Cpu, old: Psw, overhead: u64) {
     let Some(parts) = parts(cpu) else { return };
-    parts.vcpu.general[15] = lowcore::REGISTER_15.get();
     let Traced { traces, events } = parts.traced;
     traces::stopped(
         parts.vcpu,

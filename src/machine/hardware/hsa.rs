@@ -74,6 +74,8 @@ impl Prefix {
 pub struct CpuArea {
     /// The prefix: 8 KiB on an 8 KiB boundary.
     pub prefix: Prefix,
+    /// The page of its copies of the trap entry's first instructions.
+    pub entries: u64,
     /// The guard page below the stack.
     pub guard: u64,
     /// The end of the stack.
@@ -231,6 +233,7 @@ impl Plan {
         let mut cpus = iter::repeat_n(CpuArea::default(), cpus).collect::<heapless::Vec<_, _>>();
         for cpu in &mut cpus {
             cpu.prefix = Prefix(carver.take(8192, 8192));
+            cpu.entries = carver.take(PAGE, PAGE);
             cpu.guard = carver.take(PAGE, PAGE);
             cpu.stack_end = carver.take(STACK, PAGE) + STACK;
             cpu.block_table = carver.take(PAGE, PAGE);

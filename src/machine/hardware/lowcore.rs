@@ -9,6 +9,7 @@ use crate::arch::interruption::Class;
 use crate::arch::lowcore as assigned;
 use crate::arch::psw::{ADDRESSING_64, Psw};
 use crate::machine::hardware::hsa::Prefix;
+use core::arch::asm;
 use core::marker::PhantomData;
 use core::mem::offset_of;
 use core::ptr;
@@ -57,7 +58,7 @@ pub struct Lowcore {
     pub io_new: Psw,
     /// The address of the `Cpu` that this real CPU works for.
     pub cpu: u64,
-    /// General register 15 as an interruption found it.
+    /// General register 15 as a rare or an own interruption found it.
     pub register_15: u64,
     /// The stack pointer with which an interruption begins.
     pub stack: u64,
@@ -65,6 +66,8 @@ pub struct Lowcore {
     pub continue_at: u64,
     /// The PSW that is loaded by the exit to the guest, by a probe, and after an expected interruption.
     pub exit_psw: Psw,
+    /// Where this CPU's copies of the trap entry's first instructions are.
+    entries: u64,
     /// The stack pointer of a wait or probe in progress.
     pub caller_stack: u64,
     /// Where STORE THEN AND SYSTEM MASK puts the old mask, which is not used.
@@ -81,7 +84,6 @@ pub struct Lowcore {
     pub wait_ended: u64,
     /// The address of a probe's two clock stamps.
     pub probe_stamps: u64,
-    reserved_7: u64,
     /// General registers that a probe begins with.
     pub probe_registers: [u64; 16],
     /// General registers at the end of a probe, which are not used.
@@ -230,8 +232,6 @@ fields! {
     pub IO_INTERRUPTION: [u32; 3] = io_interruption;
     /// External old PSW.
     pub EXTERNAL_OLD: Psw = external_old;
-    /// The guest's general register 15 at the last interruption.
-    pub REGISTER_15: u64 = register_15;
     /// What the exits of a run with a window need.
     pub WINDOW: WindowArea = window;
     /// Machine-check interruption code.
@@ -271,10 +271,32 @@ pub fn io_interruption() -> IoInterruption {
     }
 }
 
-/// Sets the PSW that the exit to the guest, or a probe, loads.
+/// Sets the PSW that the exit to the guest, or a probe, loads: by one store, because QEMU looks up the translation of a
+/// prefix area anew for each store into it while the guest has low-address protection, which takes as long as a few dozen
+/// instructions.
 #[inline(always)]
 pub fn set_exit_psw(psw: Psw) {
-    EXIT_PSW.set(psw);
+    // SAFETY: the field is in this CPU's prefix area, which no reference covers.
+    unsafe {
+        asm!(
+            "mvc {exit_psw}(16,%r0),0({psw})",
+            exit_psw = const offset_of!(Lowcore, exit_psw),
+            psw = in(reg_addr) &raw const psw,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// Sets it unless it is the program old PSW, which the exit can load as well. Returns the bits in which they differ. After
+/// most traps the guest goes on with the very PSW that the hardware has stored.
+#[inline(always)]
+pub fn set_other_exit_psw(psw: Psw) -> u64 {
+    let old = PROGRAM_OLD.get();
+    let difference = (old.address ^ psw.address) | (old.mask ^ psw.mask);
+    if difference != 0 {
+        set_exit_psw(psw);
+    }
+    difference
 }
 
 /// Sets what the exits of a run with a window need.
@@ -328,13 +350,43 @@ impl Area {
         }
     }
 
+    fn get(self, offset: usize) -> u64 {
+        // SAFETY: as above; any bytes are a valid value.
+        unsafe {
+            let at = ptr::with_exposed_provenance(self.0 as usize + offset);
+            ptr::read_volatile(at)
+        }
+    }
+
     /// Makes interruptions of a class call a routine of the trap entry.
     pub fn set_new_psw(self, class: Class, routine: unsafe extern "C" fn()) {
+        self.set_new_address(class, routine as usize as u64);
+    }
+
+    /// Makes interruptions of a class go on at this address.
+    pub fn set_new_address(self, class: Class, address: u64) {
         let psw = Psw {
             mask: ADDRESSING_64,
-            address: routine as usize as u64,
+            address,
         };
         self.set(assigned::new_psw(class) as usize, psw);
+    }
+
+    /// The address of the `Cpu` that the trap entry stores into.
+    #[must_use]
+    pub fn cpu(self) -> u64 {
+        self.get(offset_of!(Lowcore, cpu))
+    }
+
+    /// Where this CPU's copies of the trap entry's first instructions are.
+    #[must_use]
+    pub fn entries(self) -> u64 {
+        self.get(offset_of!(Lowcore, entries))
+    }
+
+    /// Sets where these copies are.
+    pub fn set_entries(self, entries: u64) {
+        self.set(offset_of!(Lowcore, entries), entries);
     }
 
     /// Sets the CPU timer that stands far away while a run with a window sets the clock back.

@@ -1,6 +1,7 @@
 //! The hardware: instructions, prefix area, waits, service calls, and the layout of the HSA.
 
 pub mod counting;
+pub mod entry;
 pub mod guarded;
 pub mod hsa;
 pub mod instruction;

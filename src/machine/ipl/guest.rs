@@ -306,10 +306,10 @@ pub(super) fn start(
         // SAFETY: no CPU uses the cells yet.
         unsafe { cell.fill(cpu) };
         if number != 0 {
-            trap::prepare_lowcore(Area::at(area.prefix), cell.get(), area.stack_end);
+            trap::prepare_lowcore(area, cell.get());
         }
     }
-    Area::OWN.set_cpu(machine.cpus.of(0).get());
+    trap::use_cpu(machine.cpus.of(0).get());
     if block.has(flags::COUNT_TRAPS) {
         for ((number, cell), area) in machine.cpus.iter().enumerate().zip(areas) {
             // This CPU's own prefix area is at real 0.
