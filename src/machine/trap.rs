@@ -16,7 +16,7 @@ use crate::guest::delivery;
 use crate::guest::dispatch;
 use crate::guest::dispatch::Next;
 use crate::guest::hardware::{Hardware, Saved};
-use crate::guest::measuring::schedule;
+use crate::guest::measuring::{schedule, window};
 use crate::guest::millicode::fast_path;
 use crate::guest::state::account::Account;
 use crate::guest::state::configuration::Configuration;
@@ -115,6 +115,10 @@ global_asm!(
     "lg %r1,{window_after}(%r0)",
     "6: brctg %r1,6b",
     ".endm",
+    ".globl firmware_set_back",
+    "firmware_set_back:",
+    "set_back",
+    "br %r14",
     ".macro leave_in_window class",
     "lg %r15,{cpu}(%r0)",
     ".insn s,0xb27c0000,{window_began}(%r0)",
@@ -319,6 +323,7 @@ unsafe extern "C" {
     fn trap_machine_check();
     fn start_cpu();
     fn leave_to_guest() -> !;
+    fn firmware_set_back();
 }
 
 /// Prepares the prefix area of `cpu`, which has these areas.
@@ -387,6 +392,29 @@ pub fn admit_still(area: Area) {
 /// The traps of this CPU are again as in a run without a window.
 pub fn admit_plain() {
     wait::closed(|| admit(Area::OWN));
+}
+
+/// More than the instructions from the look at the clock in [`set_clock_back`] to the one in the assembly.
+const SPARE: u64 = 300;
+
+/// Sets the clock back by so many units, in an exact run: a whole number of seconds, so that the clock counts nanoseconds as
+/// before. This takes the same instructions however many they are. No comparator is set then, and a CPU timer that is far
+/// away.
+pub fn set_clock_back(account: &Account, shift: u32, units: u64) {
+    let began = instruction::stckf();
+    let target = window::moment(account, began, began, SPARE);
+    lowcore::set_window(WindowArea {
+        target,
+        rounding: 256,
+        shift: 9 + u64::from(shift),
+        new_timer: i64::MAX as u64,
+        clock: target.wrapping_sub(units),
+        comparator: u64::MAX,
+        after: 1,
+        ..lowcore::WINDOW.get()
+    });
+    // SAFETY: changes the clock and the timers only, and two registers that a routine may change.
+    unsafe { firmware_set_back() };
 }
 
 /// Makes the two classes that end a probe enter the guest's trap entry again.

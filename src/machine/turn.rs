@@ -21,6 +21,7 @@ use crate::guest::measuring::epoch;
 use crate::guest::measuring::schedule;
 use crate::guest::measuring::threads;
 use crate::guest::recording::per;
+use crate::guest::state::account::{Account, Mode};
 use crate::guest::state::mailbox::Mailbox;
 use crate::guest::state::pending_work::PendingWork;
 use crate::guest::state::schedule::{NEVER, POLL};
@@ -34,7 +35,7 @@ use crate::machine::hardware::{instruction, sclp, wait};
 use crate::machine::io::console;
 use crate::machine::operator::traces;
 use crate::machine::state::machine::Cpu;
-use crate::machine::{his, operator, run, stacks};
+use crate::machine::{his, operator, run, stacks, trap};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// A sign of life about every tenth of a second of guest time, in clock units.
@@ -449,8 +450,10 @@ pub fn hold_guest(cpu: &mut Cpu) {
         wait_with_input(cpu, true, Open::NOTHING);
     }
     told_waiting(cpu).store(false, Ordering::SeqCst);
-    if words(cpu).exact() {
-        fill_up(began);
+    if words(cpu).exact()
+        && let Mode::Exact { shift } = cpu.vcpu.account.mode
+    {
+        fill_up(&cpu.vcpu.account, shift, began);
     }
     let now = instruction::stckf();
     let held = now - began;
@@ -465,22 +468,25 @@ pub fn hold_guest(cpu: &mut Cpu) {
     begin(cpu);
 }
 
-/// In exact mode the guest is held for a whole number of these clock units, a second.
+/// In exact mode the guest is held for so many clock units, a second.
 const HELD: u64 = 4096 * 1_000_000;
 
 /// The machine's own instructions that are certainly enough to begin a wait, in clock units.
 const LATEST: u64 = 4096 * 10;
 
-/// Waits until a whole number of seconds after `began`. How many instructions the machine took since then depends on how
-/// the host's words arrived, and QEMU, which lets several CPUs take turns by a timer of its own, may have jumped to it.
-fn fill_up(began: u64) {
+/// Waits until a second after `began`. How many instructions the machine took since then depends on how the host's words
+/// arrived, and QEMU, which lets several CPUs take turns by a timer of its own, may have jumped to that, more often than it
+/// takes for a second if the host was busy. So it is first a whole number of seconds, and all but one of them are taken
+/// back.
+fn fill_up(account: &Account, shift: u32, began: u64) {
     let taken = instruction::stckf() - began + LATEST;
-    let due = began + taken.next_multiple_of(HELD);
+    let held = taken.next_multiple_of(HELD);
+    let due = began + held;
     instruction::sckc(due);
     while instruction::stckf() < due {
         wait::for_external();
     }
-    instruction::sckc(NEVER);
+    trap::set_clock_back(account, shift, held - HELD);
 }
 
 /// Silences this CPU's timers before it waits for its turn, for another's timer or for the host.
