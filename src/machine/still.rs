@@ -56,7 +56,9 @@ extern "C" fn program_interruption_still(cpu: &mut Cpu) {
     entered(cpu, Class::Program);
     let before = state(cpu);
     if cpu.paths.is_none() {
-        trap::program_interruption_in_window(cpu);
+        if trap::program_interruption(cpu) == 0 {
+            lowcore::set_exit_psw(lowcore::PROGRAM_OLD.get());
+        }
         return;
     }
     let code = lowcore::PROGRAM_IDENTIFICATION.get();

@@ -48,12 +48,15 @@ global_asm!(
     "lgr %r2,%r15",
     "lg %r15,{stack}(%r0)",
     ".endm",
-    // The entry of the rare classes: registers and the stamp; nothing else comes before the stamp. The others begin with
-    // the CPU's own copy of this (`entry`), which has %r15 stored already.
+    // The stamp. Before it come only the CPU's own copy of the first instructions (`entry`), or what the rare classes have
+    // instead.
+    ".macro stamp",
+    ".insn s,0xb27c0000,{entered}(%r15)",
+    ".endm",
     ".macro save_registers",
     "lg %r15,{cpu}(%r0)",
     "stmg %r0,%r14,0(%r15)",
-    ".insn s,0xb27c0000,{entered}(%r15)",
+    "stamp",
     "mvc 120(8,%r15),{register_15}(%r0)",
     ".endm",
     // The exit: after the stamp come only the instructions that load the guest.
@@ -66,12 +69,14 @@ global_asm!(
     ".macro entry name, old, routine",
     ".globl \\name",
     "\\name:",
+    "stamp",
     "take_over \\old",
     "brasl %r14,\\routine",
     "leave",
     ".endm",
     ".globl trap_program",
     "trap_program:",
+    "stamp",
     "take_over {program_old}",
     "brasl %r14,program_interruption",
     "cgijne %r2,0,leave_to_guest",
@@ -86,6 +91,7 @@ global_asm!(
     // The same for a run that counts traps: see [`super::count`].
     ".globl trap_program_counted",
     "trap_program_counted:",
+    "stamp",
     "take_over {program_old}",
     "brasl %r14,program_interruption_counted",
     "j leave_to_guest",
@@ -119,10 +125,13 @@ global_asm!(
     "firmware_set_back:",
     "set_back",
     "br %r14",
-    ".macro leave_in_window class",
+    ".macro leave_in_window class, psw",
     "lg %r15,{cpu}(%r0)",
     ".insn s,0xb27c0000,{window_began}(%r0)",
     "find_timer",
+    ".ifnb \\psw",
+    "mvc {exit_psw}(16,%r0),\\psw(%r0)",
+    ".endif",
     "lghi %r3,\\class",
     "lgr %r2,%r15",
     "lg %r15,{stack}(%r0)",
@@ -133,6 +142,7 @@ global_asm!(
     ".macro entry_in_window name, old, routine, class",
     ".globl \\name",
     "\\name:",
+    "stamp",
     "take_over \\old",
     "brasl %r14,\\routine",
     "leave_in_window \\class",
@@ -140,6 +150,7 @@ global_asm!(
     // As `take_over`, with what the window wants behind the stamp. If the interruption was only for the window,
     // the guest goes on where it was, as if there had been none.
     ".macro ask_window ask, old",
+    "stamp",
     "find_timer",
     "lgr %r2,%r15",
     "lg %r15,{stack}(%r0)",
@@ -152,9 +163,16 @@ global_asm!(
     ".endm",
     ".globl trap_program_in_window",
     "trap_program_in_window:",
+    "stamp",
     "take_over {program_old}",
-    "brasl %r14,program_interruption_in_window",
+    ".macro leave_program_in_window",
+    "brasl %r14,program_interruption",
+    "cgijne %r2,0,4f",
+    "leave_in_window {program}, {program_old}",
+    "4:",
     "leave_in_window {program}",
+    ".endm",
+    "leave_program_in_window",
     "entry_in_window trap_supervisor_call_in_window, {supervisor_call_old}, supervisor_call_interruption, {supervisor_call}",
     "entry_in_window trap_io_in_window, {io_old}, io_interruption, {io}",
     ".globl trap_external_in_window",
@@ -179,12 +197,14 @@ global_asm!(
     ".macro entry_still name, old, routine",
     ".globl \\name",
     "\\name:",
+    "stamp",
     "take_over \\old",
     "brasl %r14,\\routine",
     "leave_still",
     ".endm",
     ".globl trap_program_still",
     "trap_program_still:",
+    "stamp",
     "take_over {program_old}",
     "brasl %r14,program_interruption_still",
     "leave_still",
@@ -195,8 +215,7 @@ global_asm!(
     ".globl trap_program_in_traced_window",
     "trap_program_in_traced_window:",
     "ask_window window_program, {program_old}",
-    "brasl %r14,program_interruption_in_window",
-    "leave_in_window {program}",
+    "leave_program_in_window",
     "7: lmg %r0,%r14,0(%r15)",
     "lg %r15,120(%r15)",
     "lpswe {exit_psw}(%r0)",
@@ -469,17 +488,9 @@ fn get_ready(cpu: &mut Cpu, configuration: &Configuration) {
     }
 }
 
-/// A program interruption in a run in which the exit loads one PSW.
-#[unsafe(no_mangle)]
-pub extern "C" fn program_interruption_in_window(cpu: &mut Cpu) {
-    if program_interruption(cpu) == 0 {
-        lowcore::set_exit_psw(lowcore::PROGRAM_OLD.get());
-    }
-}
-
 /// A program interruption. Returns zero if the exit is to load the program old PSW.
 #[unsafe(no_mangle)]
-extern "C" fn program_interruption(cpu: &mut Cpu) -> u64 {
+pub extern "C" fn program_interruption(cpu: &mut Cpu) -> u64 {
     cpu.vcpu.interruption.cause = lowcore::PROGRAM_IDENTIFICATION.get();
     let machine = cpu.machine;
     let configuration = &machine.configuration;

@@ -6,7 +6,6 @@
 //! stores into that CPU's state by relative address.
 
 use crate::arch::interruption::Class;
-use crate::guest::state::account::Account;
 use crate::guest::state::vcpu::Vcpu;
 use crate::machine::hardware::lowcore::{Area, Lowcore};
 use core::mem::offset_of;
@@ -16,7 +15,7 @@ use core::ptr;
 const ROOM: u64 = 64;
 
 /// Bytes of a copy.
-const LENGTH: usize = 4 + 6 + 3 * 6 + 4 + 6;
+const LENGTH: usize = 4 + 6 + 4 * 6;
 
 const _: () = assert!(LENGTH as u64 <= ROOM);
 
@@ -46,8 +45,8 @@ impl Copy {
     }
 }
 
-/// Makes interruptions of a class, on the CPU with this prefix area, store the general registers and the stamp, and go on
-/// at `routine` with the address of the CPU's state in register 15. A program interruption of the firmware itself goes to
+/// Makes interruptions of a class, on the CPU with this prefix area, store the general registers, and go on at `routine` with
+/// the address of the CPU's state in register 15. A program interruption of the firmware itself goes to
 /// where these are handled, before anything is stored.
 pub fn set(area: Area, class: Class, routine: unsafe extern "C" fn()) {
     let cpu = area.cpu();
@@ -66,9 +65,6 @@ pub fn set(area: Area, class: Class, routine: unsafe extern "C" fn()) {
     copy.add_relative(0xC4FB, cpu + 15 * 8);
     copy.add_relative(0xC0F0, cpu);
     copy.add(&[0xEB, 0x0E, 0xF0, 0, 0, 0x24]);
-    // STORE CLOCK FAST.
-    let [high, low] = STAMP.to_be_bytes();
-    copy.add(&[0xB2, 0x7C, 0xF0 | high, low]);
     // BRANCH RELATIVE ON CONDITION LONG.
     copy.add_relative(0xC0F4, routine as usize as u64);
     for (at, byte) in (copy.begin..).zip(&copy.text) {
@@ -78,7 +74,4 @@ pub fn set(area: Area, class: Class, routine: unsafe extern "C" fn()) {
     area.set_new_address(class, copy.begin);
 }
 
-/// Where the stamp goes in the CPU's state.
-const STAMP: u16 = (offset_of!(Vcpu, account) + offset_of!(Account, entered)) as u16;
-
-const _: () = assert!(STAMP < 4096 && offset_of!(Vcpu, general) == 0);
+const _: () = assert!(offset_of!(Vcpu, general) == 0);
