@@ -14,8 +14,10 @@ use cpumf::{
 };
 
 pub mod rules;
+pub mod tally;
 
 pub use rules::Rules;
+pub use tally::BlockTally;
 
 /// The size of most blocks.
 pub const SMALL_BLOCK: usize = 1 << 12;

@@ -6,7 +6,7 @@ use fuzz::{STORAGE, targets};
 use measure::{
     formats::{
         recognise::{Encoding, Kind},
-        samples::BlockTally,
+        samples,
     },
     views::dump::{self, Form},
 };
@@ -123,7 +123,7 @@ fn no_reader_keeps_what_it_has_read() {
         assert!(out.0 > LENGTH, "{what}: only {} bytes were written", out.0);
         assert!(used < MOST, "{what}: {used} bytes of storage");
     }
-    let (tally, used) = peak(|| BlockTally::of(Again::of(&[], &good("smp")), SMALL_BLOCK));
+    let (tally, used) = peak(|| samples::tally(Again::of(&[], &good("smp")), SMALL_BLOCK));
     assert_eq!(tally.unwrap().malformed, 0);
     assert!(used < MOST, "{used} bytes of storage");
 }

@@ -9,13 +9,12 @@
 
 use std::io::{self, Read};
 
-use zerocopy::IntoBytes;
 use {
     cpumf::sampling::block::{BasicEntry, Trailer},
     link::data::SAMPLE_DATA_BLOCK,
     record::{
         Malformed,
-        smp::{Block, Entry, Sizes},
+        smp::{Block, BlockTally, Entry, Sizes},
     },
 };
 
@@ -105,106 +104,16 @@ fn show(
     Ok(())
 }
 
-/// The number of each kind of thing in blocks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BlockTally {
-    /// Whole blocks.
-    pub blocks: u64,
-    /// Blocks that are full.
-    pub full: u64,
-    /// Damaged blocks, and bytes after the last whole one.
-    pub malformed: u64,
-    /// Basic-sampling data entries.
-    pub basic: u64,
-    /// Diagnostic-sampling data entries.
-    pub diagnostic: u64,
-    /// Samples that found no room, by the trailers.
-    pub overflow: u64,
-    /// Entries whose I bit says that they are invalid. The states below count the others.
-    pub invalid: u64,
-    /// Limited samples of a secure guest (LS).
-    pub limited: u64,
-    /// Samples in the wait state (W).
-    pub wait: u64,
-    /// Samples in the problem state (P), wait state aside.
-    pub problem: u64,
-    /// Samples in the supervisor state, wait state aside.
-    pub supervisor: u64,
-    /// Samples with DAT (T), by address-space control.
-    pub spaces: [u64; 4],
-    /// Samples by the code of their configuration level.
-    pub levels: [u64; 4],
-    /// Samples with the host indicator (H).
-    pub host: u64,
-    /// Unique instructions at the sampling points (U).
-    pub instructions: u64,
-    /// The sum of the doublewords of all entries and trailers. Any other bit gives another sum.
-    pub sum: u64,
-}
-
-impl BlockTally {
-    /// Counts what is in blocks of `size` bytes. Nothing reads samples faster: any other use does more with each one.
-    pub fn of(file: impl Read, size: usize) -> io::Result<Self> {
-        let mut tally = Self::default();
-        tally.malformed = Blocks::new(file, size).read(|found| tally.count(&found))?;
-        Ok(tally)
+/// Counts what is in blocks of `size` bytes.
+pub fn tally(file: impl Read, size: usize) -> io::Result<BlockTally> {
+    let mut blocks = Blocks::new(file, size);
+    let (mut tally, mut sizes) = (BlockTally::default(), Sizes::default());
+    let size = blocks.size;
+    while let Some((_, bytes)) = blocks.next_block()? {
+        let is_read = bytes.len() == size && tally.add_block(&mut sizes, bytes).is_ok();
+        tally.malformed += u64::from(!is_read);
     }
-
-    /// Counts one more.
-    #[inline]
-    pub fn count(&mut self, found: &BlockPart<'_>) {
-        match found {
-            BlockPart::Entry(Entry::Basic(entry)) => self.basic(entry),
-            BlockPart::Entry(Entry::Diagnostic { bytes, .. }) => {
-                self.diagnostic += 1;
-                self.add(bytes);
-            }
-            BlockPart::Block(trailer) => {
-                self.blocks += 1;
-                self.full += u64::from(trailer.full());
-                self.overflow = self.overflow.saturating_add(trailer.overflow_count.get());
-                self.add(trailer.as_bytes());
-            }
-        }
-    }
-
-    #[inline]
-    fn basic(&mut self, entry: &BasicEntry) {
-        let [guest, host] = [
-            entry.guest_program_parameter.get(),
-            entry.host_program_parameter.get(),
-        ];
-        let address = entry.instruction_address.get();
-        let sum = self.sum.wrapping_add(entry.head.get());
-        self.sum = sum
-            .wrapping_add(address)
-            .wrapping_add(guest)
-            .wrapping_add(host);
-        self.basic += 1;
-        if entry.invalid() {
-            self.invalid += 1;
-            return;
-        }
-        let (wait, problem) = (entry.wait(), entry.problem_state());
-        self.limited += u64::from(entry.limited());
-        self.wait += u64::from(wait);
-        self.problem += u64::from(!wait && problem);
-        self.supervisor += u64::from(!wait && !problem);
-        self.spaces[usize::from(entry.address_space() & 3)] += u64::from(entry.dat());
-        self.levels[usize::from(entry.configuration_level() & 3)] += 1;
-        self.host += u64::from(entry.host_indicator());
-        self.instructions += u64::from(entry.unique_instructions());
-    }
-
-    fn add(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks();
-        for word in words {
-            self.sum = self.sum.wrapping_add(u64::from_be_bytes(*word));
-        }
-        for byte in rest {
-            self.sum = self.sum.wrapping_add((*byte).into());
-        }
-    }
+    Ok(tally)
 }
 
 /// The samples of one CPU.
@@ -258,7 +167,7 @@ pub(crate) mod tests {
     use super::*;
     use cpumf::sampling::block::{BASIC_FORMAT, SampleDataBlock};
     use proptest::prelude::*;
-    use zerocopy::FromZeros;
+    use zerocopy::{FromZeros, IntoBytes};
 
     /// A block with samples at these addresses; bit 27 of an entry is W, bit 31 is I.
     pub(crate) fn block(addresses: &[(u64, u64)], overflow: u64) -> Vec<u8> {
@@ -362,7 +271,7 @@ pub(crate) mod tests {
         bytes.extend(block(&[(6, 0)], 4));
         bytes[4096 + 32..4096 + 36].copy_from_slice(&[0x80, 6, 0, 0]);
         bytes.extend([1, 2]);
-        let tally = BlockTally::of(&bytes[..], SAMPLE_DATA_BLOCK).unwrap();
+        let tally = super::tally(&bytes[..], SAMPLE_DATA_BLOCK).unwrap();
         let expected = BlockTally {
             blocks: 2,
             malformed: 1,
@@ -386,7 +295,7 @@ pub(crate) mod tests {
         for at in [2, 9, 17, 25, 4032 + 9, 4032 + 40, 4096 + 40] {
             let mut other = bytes.clone();
             other[at] ^= 4;
-            let other = BlockTally::of(&other[..], SAMPLE_DATA_BLOCK).unwrap();
+            let other = super::tally(&other[..], SAMPLE_DATA_BLOCK).unwrap();
             assert_ne!(other.sum, tally.sum, "{at}");
         }
     }

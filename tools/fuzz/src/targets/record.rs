@@ -15,7 +15,7 @@ use measure::{
     },
     formats::{
         recognise::{Encoding, Kind},
-        samples::{self, BlockTally},
+        samples,
     },
     views::{
         dump::{self, Form},
@@ -46,7 +46,7 @@ pub const ALL: &[Target] = &[
         what: ".SMP, blocks of 4 KiB: dump, and the report's reader",
         good: small_blocks,
         read: |input| {
-            let tally = BlockTally::of(input, SMALL_BLOCK).unwrap();
+            let tally = samples::tally(input, SMALL_BLOCK).unwrap();
             let cpu = samples::read(0, input);
             assert_eq!(cpu.entries.len() as u64 + cpu.invalid, tally.basic);
             assert_eq!((cpu.blocks, cpu.malformed), (tally.blocks, tally.malformed));
@@ -249,7 +249,7 @@ fn judged(done: anyhow::Result<()>, printed: usize, input: &[u8]) -> String {
 
 /// Whether all blocks are valid for the report's reader.
 fn whole_blocks(input: &[u8], size: usize) -> String {
-    let tally = BlockTally::of(input, size).unwrap();
+    let tally = samples::tally(input, size).unwrap();
     format!(
         "{} {}",
         about(tally.malformed as usize),
