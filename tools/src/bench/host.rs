@@ -37,8 +37,7 @@ use crate::{
 const BLOCKS: u64 = 1 << 16;
 
 /// The most that decoding may cost, as a ratio to SHA-256 of the same bytes. On a busy computer it was 0.25: 1,250 MB/s, as
-/// this package is built by default. Built for a release, SHA-256 takes a third of that time with a processor's own
-/// instructions for it.
+/// this package is built by default.
 const BUDGET: f64 = 2.0;
 
 /// CPUs of the file of records, and intervals of each.
