@@ -142,11 +142,10 @@ extern "C" fn window_program(cpu: &mut Cpu) {
     }
     if is_traced {
         go_on_met(cpu, identification);
+        // What the first run has is without events.
         let without = identification & !u32::from(PER_EVENT);
-        if without != identification {
-            // What the first run has is without events.
-            wait::closed(|| lowcore::set_program_identification(without));
-        }
+        let old = traces::free(lowcore::PROGRAM_OLD.get());
+        wait::closed(|| lowcore::set_program_interruption(without, old));
     }
     let now = cpu.vcpu.account.entered;
     settle(cpu, now, AROUND_ENTRY, cpu.native.comparator(), false);

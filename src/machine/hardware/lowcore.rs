@@ -304,9 +304,10 @@ pub fn set_window(window: WindowArea) {
     WINDOW.set(window);
 }
 
-/// Sets what the last program interruption stored, for a trap entry that looks at it later.
-pub fn set_program_identification(identification: u32) {
+/// Sets what the last program interruption stored, for a trap entry that looks at it later. Without low-address protection.
+pub fn set_program_interruption(identification: u32, old: Psw) {
     PROGRAM_IDENTIFICATION.set(identification);
+    PROGRAM_OLD.set(old);
 }
 
 /// Notes what control register 0 holds.
