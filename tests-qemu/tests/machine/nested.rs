@@ -135,6 +135,10 @@ fn the_cpus_of_a_guest_have_the_same_counters_above_two_machines_as_above_one() 
     }
 }
 
+/// Rounds after which what the inner machine sends at its end takes the same instructions as after twice as many. A byte of
+/// a number that is zero is framed in another way, and takes some more.
+const EVEN_ROUNDS: u64 = 400;
+
 #[test]
 fn the_instructions_of_an_inner_machine_and_its_guest_are_all_that_the_outer_one_counts() {
     let counted = |rounds| {
@@ -151,7 +155,7 @@ fn the_instructions_of_an_inner_machine_and_its_guest_are_all_that_the_outer_one
         let of_inner = [totals.firmware_instructions, totals.guest_instructions];
         (by_state(&outer), of_inner)
     };
-    const ROUNDS: u64 = 500;
+    const ROUNDS: u64 = EVEN_ROUNDS;
     // The IPL and the end of the inner machine are the same in both runs.
     let (few, many) = (counted(ROUNDS), counted(2 * ROUNDS));
     let [supervisor, problem] = [0, 1].map(|state| many.0[state] - few.0[state]);
@@ -187,7 +191,7 @@ fn the_paths_of_an_inner_machine_are_all_that_it_executes_for_its_guest() {
             [in_paths, inner.firmware_instructions],
         ]
     };
-    const ROUNDS: u64 = 500;
+    const ROUNDS: u64 = EVEN_ROUNDS;
     let (few, many) = (counted(ROUNDS), counted(2 * ROUNDS));
     let more = |what: usize| [0, 1].map(|side| many[what][side] - few[what][side]);
     let [paths, traps] = more(0);
@@ -243,7 +247,8 @@ fn the_outer_machine_counts_the_paths_of_the_inner_one_as_long_as_they_are_above
         (Cause::SupervisorCall, 0, "svc"),
         (Cause::Program, 0x06, "reflected"),
     ] {
-        let both = path(cause, number).least + back;
+        // The shortest LPSWE goes on behind itself. One that goes elsewhere has its PSW stored for the exit.
+        let both = path(cause, number).least + back + 2;
         assert_eq!(both, direct(name) + direct("lpswe"), "{name}");
     }
     // All of it is what the inner machine's counters say of its own work.

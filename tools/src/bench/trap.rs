@@ -44,6 +44,11 @@ const ENTRY: &str = "trap_program";
 /// The beginning of the names of all entries.
 const ENTRIES: &str = "trap_";
 
+/// What comes before: the CPU's own copy of the entry's first instructions, which is outside of the image and so of the log.
+/// That they are so many is held by the test that compares the path with what the guest sees by its clock.
+const COPY: &str = "(the CPU's copy of the entry)";
+const INSTRUCTIONS_OF_COPY: u64 = 6;
+
 /// The name for addresses outside all routines.
 const NO_ROUTINE: &str = "(no routine of the image)";
 
@@ -144,7 +149,15 @@ pub fn measure(options: &RunOptions, progress: &Progress) -> Result<Trap> {
     // A reader that fails also ends QEMU's run, so its reason is the one to report.
     let paths = paths?;
     let performs = |address| is_in_fast_path(&debug, address);
-    let trap = code.trap(&paths, times(&outcome?.console)?, performs)?;
+    let mut trap = code.trap(&paths, times(&outcome?.console)?, performs)?;
+    trap.parts.insert(
+        0,
+        Part {
+            routine: COPY.to_owned(),
+            performs: false,
+            instructions: INSTRUCTIONS_OF_COPY,
+        },
+    );
     step.done("logged the instructions of a trap");
     Ok(trap)
 }
