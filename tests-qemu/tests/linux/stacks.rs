@@ -149,6 +149,14 @@ fn check(directory: &TempDir, reasons: &[End]) {
             in_kernel += 1;
             let last = lines.iter().rev().take(4).rev();
             let last: Vec<&str> = last.map(|line| &line.symbol[..]).collect();
+            // In a switch of tasks the kernel has not loaded the program's space yet, so its stack cannot be followed.
+            if names
+                .iter()
+                .any(|name| name.starts_with("finish_task_switch"))
+            {
+                assert!(last.contains(&"reading"), "{lines:?}");
+                continue;
+            }
             assert_eq!(last, ["reading", "all", "begin", "_start"], "{lines:?}");
         }
     }
