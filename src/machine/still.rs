@@ -28,7 +28,7 @@ use alloc::boxed::Box;
 const SPARE: u64 = 300;
 
 /// Instructions of the trap entry around those that are counted by the clock.
-const AROUND_EXIT: u64 = 4;
+const AROUND_EXIT: u64 = 5;
 
 /// From now on counts the [paths](crate::link::paths) of the control program on this CPU. At IPL only. The guest's clock
 /// does not show that, so its paths have the same length.

@@ -16,7 +16,7 @@ use crate::guest::delivery;
 use crate::guest::dispatch;
 use crate::guest::dispatch::Next;
 use crate::guest::hardware::{Hardware, Saved};
-use crate::guest::measuring::{schedule, window};
+use crate::guest::measuring::schedule;
 use crate::guest::millicode::fast_path;
 use crate::guest::state::account::Account;
 use crate::guest::state::configuration::Configuration;
@@ -104,27 +104,6 @@ global_asm!(
     ".insn s,0xb2090000,{window_timer}(%r0)",
     ".insn s,0xb2080000,{window_far}(%r0)",
     ".endm",
-    ".macro set_back",
-    ".insn s,0xb27c0000,{window_now}(%r0)",
-    "lg %r1,{window_target}(%r0)",
-    "slg %r1,{window_now}(%r0)",
-    "msgfi %r1,125",
-    "alg %r1,{window_rounding}(%r0)",
-    "lg %r2,{window_shift}(%r0)",
-    "srlg %r1,%r1,0(%r2)",
-    // The instructions of this macro from the stamp to SET CLOCK, without the loop.
-    "aghi %r1,-9",
-    "5: brctg %r1,5b",
-    ".insn s,0xb2080000,{window_new_timer}(%r0)",
-    ".insn s,0xb2040000,{window_clock}(%r0)",
-    ".insn s,0xb2060000,{window_comparator}(%r0)",
-    "lg %r1,{window_after}(%r0)",
-    "6: brctg %r1,6b",
-    ".endm",
-    ".globl firmware_set_back",
-    "firmware_set_back:",
-    "set_back",
-    "br %r14",
     ".macro leave_in_window class, psw",
     "lg %r15,{cpu}(%r0)",
     ".insn s,0xb27c0000,{window_began}(%r0)",
@@ -136,7 +115,7 @@ global_asm!(
     "lgr %r2,%r15",
     "lg %r15,{stack}(%r0)",
     "brasl %r14,window_exit",
-    "set_back",
+    "brasl %r14,firmware_set_back",
     "leave",
     ".endm",
     ".macro entry_in_window name, old, routine, class",
@@ -155,7 +134,7 @@ global_asm!(
     "lgr %r2,%r15",
     "lg %r15,{stack}(%r0)",
     "brasl %r14,\\ask",
-    "set_back",
+    "brasl %r14,firmware_set_back",
     "lg %r15,{cpu}(%r0)",
     "ltg %r1,{window_is_ours}(%r0)",
     "jnz 7f",
@@ -191,7 +170,7 @@ global_asm!(
     "lgr %r2,%r15",
     "lg %r15,{stack}(%r0)",
     "brasl %r14,still_exit",
-    "set_back",
+    "brasl %r14,firmware_set_back",
     "leave",
     ".endm",
     ".macro entry_still name, old, routine",
@@ -293,14 +272,6 @@ global_asm!(
     window_began = const offset_of!(Lowcore, window) + offset_of!(WindowArea, began),
     window_timer = const offset_of!(Lowcore, window) + offset_of!(WindowArea, timer),
     window_far = const offset_of!(Lowcore, window) + offset_of!(WindowArea, far),
-    window_target = const offset_of!(Lowcore, window) + offset_of!(WindowArea, target),
-    window_now = const offset_of!(Lowcore, window) + offset_of!(WindowArea, now),
-    window_rounding = const offset_of!(Lowcore, window) + offset_of!(WindowArea, rounding),
-    window_shift = const offset_of!(Lowcore, window) + offset_of!(WindowArea, shift),
-    window_new_timer = const offset_of!(Lowcore, window) + offset_of!(WindowArea, new_timer),
-    window_clock = const offset_of!(Lowcore, window) + offset_of!(WindowArea, clock),
-    window_comparator = const offset_of!(Lowcore, window) + offset_of!(WindowArea, comparator),
-    window_after = const offset_of!(Lowcore, window) + offset_of!(WindowArea, after),
     window_is_ours = const offset_of!(Lowcore, window) + offset_of!(WindowArea, is_ours),
     psw = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, psw.mask),
     left = const offset_of!(Cpu, vcpu) + offset_of!(Vcpu, account) + offset_of!(Account, left),
@@ -342,7 +313,6 @@ unsafe extern "C" {
     fn trap_machine_check();
     fn start_cpu();
     fn leave_to_guest() -> !;
-    fn firmware_set_back();
 }
 
 /// Prepares the prefix area of `cpu`, which has these areas.
@@ -411,29 +381,6 @@ pub fn admit_still(area: Area) {
 /// The traps of this CPU are again as in a run without a window.
 pub fn admit_plain() {
     wait::closed(|| admit(Area::OWN));
-}
-
-/// More than the instructions from the look at the clock in [`set_clock_back`] to the one in the assembly.
-const SPARE: u64 = 300;
-
-/// Sets the clock back by so many units, in an exact run: a whole number of seconds, so that the clock counts nanoseconds as
-/// before. This takes the same instructions however many they are. No comparator is set then, and a CPU timer that is far
-/// away.
-pub fn set_clock_back(account: &Account, shift: u32, units: u64) {
-    let began = instruction::stckf();
-    let target = window::moment(account, began, began, SPARE);
-    lowcore::set_window(WindowArea {
-        target,
-        rounding: 256,
-        shift: 9 + u64::from(shift),
-        new_timer: i64::MAX as u64,
-        clock: target.wrapping_sub(units),
-        comparator: u64::MAX,
-        after: 1,
-        ..lowcore::WINDOW.get()
-    });
-    // SAFETY: changes the clock and the timers only, and two registers that a routine may change.
-    unsafe { firmware_set_back() };
 }
 
 /// Makes the two classes that end a probe enter the guest's trap entry again.

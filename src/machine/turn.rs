@@ -20,6 +20,7 @@ use crate::guest::measuring::assist;
 use crate::guest::measuring::epoch;
 use crate::guest::measuring::schedule;
 use crate::guest::measuring::threads;
+use crate::guest::measuring::window;
 use crate::guest::recording::per;
 use crate::guest::state::account::{Account, Mode};
 use crate::guest::state::mailbox::Mailbox;
@@ -30,12 +31,13 @@ use crate::guest::state::watchdog::WATCHING;
 use crate::guest::storage::shadow;
 use crate::guest::turns::{self, InStorage, Passing, Reason, Word, Words};
 use crate::link::state::{BY_WORDS, Held, Looping, Progress, Waiting};
+use crate::machine::hardware::lowcore::{self, WindowArea};
 use crate::machine::hardware::wait::{Open, Taken, Waited};
-use crate::machine::hardware::{instruction, sclp, wait};
+use crate::machine::hardware::{instruction, sclp, set_back, wait};
 use crate::machine::io::console;
 use crate::machine::operator::traces;
 use crate::machine::state::machine::Cpu;
-use crate::machine::{his, operator, run, stacks, trap};
+use crate::machine::{his, operator, run, stacks};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// A sign of life about every tenth of a second of guest time, in clock units.
@@ -486,7 +488,27 @@ fn fill_up(account: &Account, shift: u32, began: u64) {
     while instruction::stckf() < due {
         wait::for_external();
     }
-    trap::set_clock_back(account, shift, held - HELD);
+    set_clock_back(account, shift, held - HELD);
+}
+
+/// More than the instructions from the look at the clock in [`set_clock_back`] to the one in the assembly.
+const SPARE: u64 = 300;
+
+/// Sets the clock back by so many units, a whole number of seconds, so that the clock counts nanoseconds as before. This
+/// takes the same instructions however many they are. No comparator is set then, and a CPU timer that is far away.
+fn set_clock_back(account: &Account, shift: u32, units: u64) {
+    let began = instruction::stckf();
+    let target = window::moment(account, began, began, SPARE);
+    set_back::perform(WindowArea {
+        target,
+        rounding: 256,
+        shift: 9 + u64::from(shift),
+        new_timer: i64::MAX as u64,
+        clock: target.wrapping_sub(units),
+        comparator: u64::MAX,
+        after: 1,
+        ..lowcore::WINDOW.get()
+    });
 }
 
 /// Silences this CPU's timers before it waits for its turn, for another's timer or for the host.

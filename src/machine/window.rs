@@ -49,9 +49,9 @@ const SPARE: u64 = 300;
 
 /// Instructions of the trap entry around those that are counted by the clock: on the way out of a trap; when an
 /// interruption is that of the first run; and when it was for the window only, beside the overhead of a trap.
-const AROUND_EXIT: u64 = 4;
-const AROUND_ENTRY: u64 = 5;
-const AROUND_SAMPLE: u64 = 6;
+const AROUND_EXIT: u64 = 5;
+const AROUND_ENTRY: u64 = 6;
+const AROUND_SAMPLE: u64 = 7;
 
 /// Says to the trap entry how to set back what began when the clock showed `began`.
 fn settle(cpu: &Cpu, began: u64, beyond: u64, comparator: u64, is_ours: bool) {

@@ -9,6 +9,7 @@ pub mod lowcore;
 pub mod passing;
 pub mod registers;
 pub mod sclp;
+pub mod set_back;
 mod settle;
 pub mod shared_storage;
 pub mod wait;
