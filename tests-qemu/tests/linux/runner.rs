@@ -26,6 +26,14 @@ const CRATES: [(&str, &str); 3] = [
     ("smallvec", "1.16.5"),
 ];
 
+/// The cross compiler finds the start of a program, which is in the C library, another package.
+fn can_link() -> bool {
+    let mut find = Command::new("s390x-linux-gnu-gcc");
+    let found = find.arg("-print-file-name=Scrt1.o").output();
+    found
+        .is_ok_and(|output| Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_absolute())
+}
+
 /// The linker, and the library of the target. A computer without a way to rustup's server cannot have the library; then
 /// nothing can be built, and the test says so.
 fn has_target() -> bool {
@@ -34,8 +42,7 @@ fn has_target() -> bool {
         packages: vec!["gcc-s390x-linux-gnu", "libc6-dev-s390x-cross"],
         otherwise: "install a cross compiler of your system".to_owned(),
     };
-    let is_absent = || install::in_path("s390x-linux-gnu-gcc").is_none();
-    let lacks = || is_absent().then(lack).into_iter().collect();
+    let lacks = || (!can_link()).then(lack).into_iter().collect();
     install::provide(lacks, &Progress::Plain).unwrap();
     let mut add = Command::new("rustup");
     add.args(["target", "add", TARGET]);
