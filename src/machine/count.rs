@@ -24,10 +24,15 @@ pub fn begin(area: Area, cpu: &mut Cpu) {
     trap::admit_counted(area);
 }
 
-/// The state of a CPU when a trap begins.
+/// A trap that is counted.
 struct Begun {
+    /// The idle time and the epoch of the clock before it.
     idle: u64,
     epoch: u64,
+    /// The instructions of the trap before what the counting itself took.
+    before: u64,
+    /// The clock when the counting was done; zero if it has taken nothing of the trap.
+    counted: u64,
 }
 
 impl Begun {
@@ -35,28 +40,33 @@ impl Begun {
         Self {
             idle: cpu.vcpu.account.idle,
             epoch: cpu.vcpu.account.epoch,
+            before: 0,
+            counted: 0,
         }
     }
 
-    /// Records the trap, which is complete but for its exit; the counting took `aside` ticks of it.
-    fn note(&self, cpu: &mut Cpu, cause: Cause, number: u16, aside: u64) {
+    /// Records the trap, which was complete but for its exit when the clock showed `now`.
+    fn note(&self, cpu: &mut Cpu, cause: Cause, number: u16, now: u64) {
         let account = &cpu.vcpu.account;
         if account.epoch != self.epoch {
             // The clock was set meanwhile, so the stamps of this trap are not comparable.
             return;
         }
         let overhead = cpu.machine.configuration.charges.overhead[cause.class() as usize];
-        let span = account.ticks(account.entered, instruction::stckf());
-        let rest = (account.idle - self.idle) + aside;
+        let from = match self.counted {
+            0 => account.entered,
+            counted => counted,
+        };
+        let span = self.before + account.ticks(from, now) + overhead;
+        let idle = account.idle - self.idle;
         if let Some(tally) = &mut cpu.tally {
-            tally.note(cause, number, (span + overhead).saturating_sub(rest));
+            tally.note(cause, number, span.saturating_sub(idle));
         }
     }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn program_interruption_counted(cpu: &mut Cpu) {
-    let begun = Begun::new(cpu);
     let code = lowcore::PROGRAM_IDENTIFICATION.get();
     cpu.vcpu.interruption.cause = code;
     let machine = cpu.machine;
@@ -68,7 +78,9 @@ extern "C" fn program_interruption_counted(cpu: &mut Cpu) {
         Class::Program,
     );
     let refused = matches!(cpu.vcpu.interruption.code(), 0x01 | 0x02);
-    let before = instruction::stckf();
+    let now = instruction::stckf();
+    let mut begun = Begun::new(cpu);
+    begun.before = cpu.vcpu.account.ticks(cpu.vcpu.account.entered, now);
     let length = u64::from(cpu.vcpu.interruption.length());
     let at = Virtual(cpu.vcpu.psw.address.wrapping_sub(length));
     let kept = if refused {
@@ -76,14 +88,15 @@ extern "C" fn program_interruption_counted(cpu: &mut Cpu) {
     } else {
         None
     };
-    let aside = cpu.vcpu.account.ticks(before, instruction::stckf());
+    begun.counted = instruction::stckf();
     trap::perform_program(cpu, machine, refused);
+    let now = instruction::stckf();
     if refused {
         // If the text had to be translated first, it has been kept.
         let opcode = insn::opcode(&kept.unwrap_or(cpu.vcpu.text.bytes));
-        begun.note(cpu, Cause::Instruction, opcode, aside);
+        begun.note(cpu, Cause::Instruction, opcode, now);
     } else {
-        begun.note(cpu, Cause::Program, code as u16 & 0xFF, aside);
+        begun.note(cpu, Cause::Program, code as u16 & 0xFF, now);
     }
 }
 
@@ -91,7 +104,7 @@ extern "C" fn program_interruption_counted(cpu: &mut Cpu) {
 extern "C" fn supervisor_call_interruption_counted(cpu: &mut Cpu) {
     let begun = Begun::new(cpu);
     trap::supervisor_call_interruption(cpu);
-    begun.note(cpu, Cause::SupervisorCall, 0, 0);
+    begun.note(cpu, Cause::SupervisorCall, 0, instruction::stckf());
 }
 
 #[unsafe(no_mangle)]
@@ -99,12 +112,12 @@ extern "C" fn external_interruption_counted(cpu: &mut Cpu) {
     let begun = Begun::new(cpu);
     let code = lowcore::EXTERNAL_CODE.get();
     trap::external_interruption(cpu);
-    begun.note(cpu, Cause::External, code, 0);
+    begun.note(cpu, Cause::External, code, instruction::stckf());
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn io_interruption_counted(cpu: &mut Cpu) {
     let begun = Begun::new(cpu);
     trap::io_interruption(cpu);
-    begun.note(cpu, Cause::InputOutput, 0, 0);
+    begun.note(cpu, Cause::InputOutput, 0, instruction::stckf());
 }
