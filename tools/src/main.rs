@@ -672,6 +672,7 @@ fn write_image(arguments: &ImageArguments, progress: &Progress) -> Result<u8> {
     if let Some(guest) = &arguments.guest {
         Guest::check(guest)?;
     }
+    whole_file::check_directory(&arguments.out, "--out")?;
     let image = build::build_image(progress)?;
     let carried = match &arguments.guest {
         Some(name) => {

@@ -38,3 +38,20 @@ fn a_command_to_pack_that_is_not_there_is_named_before_anything_is_built() {
     );
     assert!(!directory.path().join("o").exists());
 }
+
+#[test]
+fn a_directory_into_which_nothing_can_be_written_is_named_before_anything_is_built() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("file"), "").unwrap();
+    for line in [
+        "image --out file",
+        "image hash --out /proc",
+        "package --out file/in",
+    ] {
+        let complaint = refused(line, directory.path());
+        for word in ["cannot write into", "choose another directory with --out"] {
+            assert!(complaint.contains(word), "{line}: {word}: {complaint}");
+        }
+        assert!(!complaint.contains("building"), "{line}: {complaint}");
+    }
+}

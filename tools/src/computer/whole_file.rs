@@ -85,6 +85,19 @@ fn can_be_written(name: &Path) -> io::Result<()> {
     fs::remove_file(&file)
 }
 
+/// Creates a directory that is not there, and refuses one into which no file can be written, before the work that it is for.
+pub fn check_directory(directory: &Path, option: &str) -> Result<()> {
+    let made = fs::create_dir_all(directory);
+    // The file has no name, and is gone when it is closed.
+    let written = made.and_then(|()| tempfile::tempfile_in(directory));
+    written.map(drop).with_context(|| {
+        format!(
+            "cannot write into {}; choose another directory with {option}",
+            directory.display()
+        )
+    })
+}
+
 /// Writes a file.
 pub fn put(file: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     let mut whole = WholeFile::create(file)?;

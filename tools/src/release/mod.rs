@@ -44,12 +44,13 @@ pub fn make(wanted: &Wanted, progress: &Progress) -> Result<Vec<PathBuf>> {
         input_file::open(command)
             .with_context(|| format!("cannot read the command {}", command.display()))?;
     }
+    let out = wanted.out.clone().unwrap_or_else(default_directory);
+    whole_file::check_directory(&out, "--out")?;
     let carried = carried::build(progress)?;
     let built = match &wanted.command {
         Some(command) => command.clone(),
         None => static_command::build(progress)?,
     };
-    let out = wanted.out.clone().unwrap_or_else(default_directory);
     let notices = notices::text(&static_command::target()?)?;
     lay_out(&out, &notices).with_context(|| not_written(&out))?;
     let step = progress.step("packing image and guests into the command");
