@@ -2,9 +2,12 @@
 //!
 //! It is a socket in the directory of the staged files, which no other user can enter. QEMU does nothing for it during a
 //! run, so a run with a monitor is the same as one without.
+//!
+//! It is the monitor for people. For the one with the machine protocol QEMU has a thread of its own, which it wakes whenever a
+//! timer of the guest changes: that doubled the host's part of a sample.
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{Read, Write},
     os::unix::net::{UnixListener, UnixStream},
     path::{Path, PathBuf},
     thread,
@@ -12,7 +15,6 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::{Value, json};
 
 /// The longest name that a socket can have.
 const LONGEST_NAME: usize = 107;
@@ -48,15 +50,15 @@ impl Socket {
             "-chardev".to_owned(),
             format!("socket,id=m0,path={path},server=on,wait=off"),
             "-mon".to_owned(),
-            "chardev=m0,mode=control".to_owned(),
+            "chardev=m0,mode=readline".to_owned(),
         ]
     }
 
     /// Stops QEMU's CPUs and returns the state of its devices. Storage is a file that QEMU shares, so it is not in there.
     pub fn save(&self) -> Result<Vec<u8>> {
         let mut monitor = Monitor::connect(&self.0)?;
-        monitor.execute("stop", &json!({}))?;
-        monitor.execute("migrate-set-capabilities", &storage_is_shared())?;
+        monitor.execute("stop")?;
+        monitor.execute(STORAGE_IS_SHARED)?;
         let path = self.0.with_file_name("state");
         let listener = UnixListener::bind(&path).context("cannot take QEMU's state")?;
         let taken = thread::spawn(move || {
@@ -65,11 +67,13 @@ impl Socket {
             let mut state = Vec::new();
             stream.read_to_end(&mut state).map(|_| state)
         });
-        monitor.execute("migrate", &json!({ "uri": unix(&path)? }))?;
-        monitor.until("query-migrate", |status| match status {
-            "completed" => Ok(true),
-            "failed" | "cancelled" => bail!("QEMU could not save its state"),
-            _ => Ok(false),
+        monitor.execute(&format!("migrate -d {}", unix(&path)?))?;
+        monitor.until("info migrate", |status| {
+            match status.split_whitespace().next() {
+                Some("completed") => Ok(true),
+                Some("failed" | "cancelled") => bail!("QEMU could not save its state"),
+                _ => Ok(false),
+            }
         })?;
         match taken.join() {
             Ok(state) => state.context("cannot take QEMU's state"),
@@ -88,17 +92,17 @@ impl Socket {
             }
         };
         let mut monitor = Monitor::greeted(stream)?;
-        monitor.execute("migrate-set-capabilities", &storage_is_shared())?;
+        monitor.execute(STORAGE_IS_SHARED)?;
         let path = self.0.with_file_name("state");
-        monitor.execute("migrate-incoming", &json!({ "uri": unix(&path)? }))?;
+        monitor.execute(&format!("migrate_incoming {}", unix(&path)?))?;
         let mut stream = UnixStream::connect(&path).context("QEMU takes no state")?;
         stream.set_write_timeout(Some(PATIENCE))?;
         stream
             .write_all(state)
             .context("QEMU does not take its state")?;
         drop(stream);
-        monitor.until("query-status", |status| Ok(status != "inmigrate"))?;
-        monitor.execute("cont", &json!({}))
+        monitor.until("info status", |status| Ok(!status.contains("inmigrate")))?;
+        monitor.execute("cont")
     }
 
     /// Stops QEMU's CPUs, writes a core file of their registers and of these bytes of storage, and ends QEMU. If a script
@@ -107,19 +111,12 @@ impl Socket {
         let file = file
             .to_str()
             .context("the name of the run's directory is not UTF-8")?;
+        let file = quoted(file)?;
         let mut monitor = Monitor::connect(&self.0)?;
-        monitor.execute("stop", &json!({}))?;
-        let dumped = monitor.execute(
-            "dump-guest-memory",
-            &json!({
-                "paging": false,
-                "protocol": format!("file:{file}"),
-                "begin": begin,
-                "length": length,
-            }),
-        );
+        monitor.execute("stop")?;
+        let dumped = monitor.execute(&format!("dump-guest-memory {file} {begin:#x} {length:#x}"));
         // It may be gone before it answers.
-        let _ = monitor.execute("quit", &json!({}));
+        let _ = monitor.execute("quit");
         dumped
     }
 }
@@ -129,18 +126,31 @@ fn unix(path: &Path) -> Result<String> {
     let path = path
         .to_str()
         .context("the name of the temporary directory is not UTF-8")?;
-    Ok(format!("unix:{path}"))
+    quoted(&format!("unix:{path}"))
 }
 
-/// The capability of a QEMU whose storage is a file of its own.
-fn storage_is_shared() -> Value {
-    json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": true }] })
+/// A text as the monitor takes it. It is typed, so it can have no key that edits.
+fn quoted(text: &str) -> Result<String> {
+    ensure!(
+        !text.contains(char::is_control),
+        "the name {text:?} has a control character, which QEMU's monitor does not take; set TMPDIR or --out to another one"
+    );
+    let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+    Ok(format!("\"{text}\""))
 }
 
-/// A connection to the monitor, in the QEMU machine protocol.
+/// Makes use of that QEMU's storage is a file of its own.
+const STORAGE_IS_SHARED: &str = "migrate_set_capability x-ignore-shared on";
+
+/// What the monitor writes when it waits for a command.
+const PROMPT: &[u8] = b"(qemu) ";
+
+/// The most that an answer has.
+const LONGEST_ANSWER: usize = 1 << 16;
+
+/// A connection to the monitor.
 struct Monitor {
-    stream: BufReader<UnixStream>,
-    until: Instant,
+    stream: UnixStream,
 }
 
 impl Monitor {
@@ -150,43 +160,49 @@ impl Monitor {
 
     /// A connection that has been accepted.
     fn greeted(stream: UnixStream) -> Result<Self> {
-        stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        let mut monitor = Self {
-            stream: BufReader::new(stream),
-            until: Instant::now() + PATIENCE,
-        };
-        // An event may come before the greeting.
-        while monitor.message()?.get("QMP").is_none() {}
-        monitor.execute("qmp_capabilities", &json!({}))?;
+        let mut monitor = Self { stream };
+        monitor.answer()?;
         Ok(monitor)
     }
 
-    /// The next message. A QEMU that only reports events does not keep the host for longer than its patience.
-    fn message(&mut self) -> Result<Value> {
-        ensure!(
-            Instant::now() < self.until,
-            "QEMU's monitor has not answered"
-        );
-        let mut line = String::new();
-        let read = self.stream.read_line(&mut line);
-        let length = read.context("QEMU's monitor does not answer")?;
-        ensure!(length != 0, "QEMU has closed its monitor");
-        serde_json::from_str(&line).context("QEMU's monitor does not speak its protocol")
+    /// What QEMU writes until it waits for a command.
+    fn answer(&mut self) -> Result<String> {
+        let until = Instant::now() + PATIENCE;
+        let mut answer = Vec::new();
+        while !answer.ends_with(PROMPT) {
+            let left = until.saturating_duration_since(Instant::now());
+            ensure!(!left.is_zero(), "QEMU's monitor has not answered");
+            self.stream.set_read_timeout(Some(left))?;
+            let mut part = [0; 4096];
+            let read = self.stream.read(&mut part);
+            let length = read.context("QEMU's monitor does not answer")?;
+            ensure!(length != 0, "QEMU has closed its monitor");
+            answer.extend_from_slice(&part[..length]);
+            ensure!(
+                answer.len() <= LONGEST_ANSWER,
+                "QEMU's monitor does not end its answer"
+            );
+        }
+        answer.truncate(answer.len() - PROMPT.len());
+        Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
-    /// Performs a command.
-    fn execute(&mut self, command: &str, arguments: &Value) -> Result<()> {
-        self.ask(command, arguments).map(drop)
+    /// Performs a command. One that has been performed says nothing.
+    fn execute(&mut self, command: &str) -> Result<()> {
+        let answer = self.ask(command)?;
+        match answer.lines().find_map(refusal) {
+            Some(why) => bail!("QEMU refuses {command}: {why}"),
+            None => Ok(()),
+        }
     }
 
     /// Asks again and again for a status, until it is as it should be.
     fn until(&mut self, command: &str, is_it: impl Fn(&str) -> Result<bool>) -> Result<()> {
         let until = Instant::now() + PATIENCE;
         loop {
-            let answer = self.ask(command, &json!({}))?;
-            let status = answer.get("status").and_then(Value::as_str);
-            if is_it(status.unwrap_or_default())? {
+            let answer = self.ask(command)?;
+            if is_it(status(&answer))? {
                 return Ok(());
             }
             ensure!(Instant::now() < until, "QEMU does not finish {command}");
@@ -194,20 +210,87 @@ impl Monitor {
         }
     }
 
-    /// Performs a command and returns its answer, past all events that are reported meanwhile.
-    fn ask(&mut self, command: &str, arguments: &Value) -> Result<Value> {
-        self.until = Instant::now() + PATIENCE;
-        let request = json!({"execute": command, "arguments": arguments});
-        writeln!(self.stream.get_mut(), "{request}")?;
-        loop {
-            let answer = self.message()?;
-            if let Some(error) = answer.get("error") {
-                let why = error.get("desc").and_then(Value::as_str);
-                bail!("QEMU refuses {command}: {}", why.unwrap_or("no reason"));
-            }
-            if let Some(answer) = answer.get("return") {
-                return Ok(answer.clone());
-            }
+    /// Performs a command and returns its answer. The first line is the command as it was typed.
+    fn ask(&mut self, command: &str) -> Result<String> {
+        writeln!(self.stream, "{command}")?;
+        let answer = self.answer()?;
+        Ok(answer
+            .split_once('\n')
+            .map_or_else(String::new, |(_, rest)| rest.to_owned()))
+    }
+}
+
+/// Why a command was refused, if this line of its answer says so.
+fn refusal(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let is_remark = ["warning:", "info:"].iter().any(|word| line.contains(word));
+    let why = line.strip_prefix("Error: ").unwrap_or(line);
+    (!line.is_empty() && !is_remark).then_some(why)
+}
+
+/// The status in an answer: what is behind the colon of its line. The word before it has changed in its history.
+fn status(answer: &str) -> &str {
+    let of_line = |line: &'_ str| line.find("tatus:").map(|at| at + "tatus:".len());
+    answer
+        .lines()
+        .find_map(|line| of_line(line).map(|at| line[at..].trim()))
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_found_among_what_both_qemus_write_beside_it() {
+        let migration = "globals:\r\nstore-global-state: on\r\nMigration status: completed\r\ntotal time: 4 ms\r\n";
+        assert_eq!(status(migration), "completed");
+        assert_eq!(status("Status: \tfailed (no room)\r\n"), "failed (no room)");
+        assert_eq!(
+            status("VM status: paused (inmigrate)\r\n"),
+            "paused (inmigrate)"
+        );
+        assert_eq!(status("no answer"), "");
+    }
+
+    #[test]
+    fn a_refusal_is_any_line_but_a_remark() {
+        assert_eq!(refusal("Error: no such file\r"), Some("no such file"));
+        assert_eq!(
+            refusal("unknown command: 'x'"),
+            Some("unknown command: 'x'")
+        );
+        for line in ["", "\r", "warning: slow", "qemu: warning: slow"] {
+            assert_eq!(refusal(line), None, "{line:?}");
         }
+    }
+
+    #[test]
+    fn a_name_is_quoted_and_one_with_a_key_that_edits_is_refused() {
+        assert_eq!(quoted(r#"/a b/"c"\d"#).unwrap(), r#""/a b/\"c\"\\d""#);
+        assert!(quoted("/a\tb").is_err());
+    }
+
+    #[test]
+    fn a_command_is_answered_by_what_is_between_its_echo_and_the_prompt() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let qemu = thread::spawn(move || {
+            theirs.write_all(b"QEMU monitor\r\n(qemu) ").unwrap();
+            let mut command = [0; 5];
+            theirs.read_exact(&mut command).unwrap();
+            theirs.write_all(b"c\x1b[Kco\x1b[D").unwrap();
+            theirs.write_all(b"nt\r\nError: it is gone\r\n(qe").unwrap();
+            theirs.write_all(b"mu) ").unwrap();
+            command
+        });
+        let mut monitor = Monitor::greeted(ours).unwrap();
+        let refused = monitor.execute("cont").unwrap_err().to_string();
+        assert_eq!(refused, "QEMU refuses cont: it is gone");
+        assert_eq!(&qemu.join().unwrap(), b"cont\n");
+        let closed = monitor.execute("cont").unwrap_err().to_string();
+        assert!(
+            closed.contains("monitor") || closed.contains("pipe"),
+            "{closed}"
+        );
     }
 }
