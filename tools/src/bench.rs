@@ -35,6 +35,9 @@ pub const DEVICE_PATHS_GUEST: &str = "bench-devices";
 /// A CPU-bound guest that runs on bare QEMU too and takes no interruption.
 pub const BARE_GUEST: &str = "spin";
 
+/// A guest that ends soon after it has begun, also on bare QEMU: what it takes is the start and the end.
+const SHORT_GUEST: &str = "bare-loop";
+
 /// The same loop with a handler of eleven instructions that only rearms the clock comparator, by the interval of its
 /// interruptions in cycles: the least that samples could cost. Each has the most that samples may take in host time, as a ratio
 /// to it.
@@ -260,8 +263,18 @@ pub fn ratios(options: &RunOptions, pairs: usize, progress: &Progress) -> Result
         for pair in 0..pairs {
             let how_far = format!("{pair} of {pairs} pairs");
             step.reach_of(pair as u64, pairs as u64, &how_far);
-            let below = bare_time(&bare, options)?;
-            let above = machine_time(sampling, options)?;
+            // The start and the end are the same however long a guest runs.
+            let below = bare_time(&bare, options)?.saturating_sub(bare_time(SHORT_GUEST, options)?);
+            let above = machine_time(BARE_GUEST, sampling, options)?.saturating_sub(machine_time(
+                SHORT_GUEST,
+                Sampling::Off,
+                options,
+            )?);
+            if below.is_zero() {
+                bail!(
+                    "the guest {bare} took no longer than {SHORT_GUEST}, so this computer is too busy; try again"
+                );
+            }
             measured.push(above.as_secs_f64() / below.as_secs_f64());
         }
         step.done(&format!("timed {what}"));
@@ -295,10 +308,10 @@ fn bare_success(native: &NativeOptions) -> Result<NativeOutcome> {
     Ok(outcome)
 }
 
-fn machine_time(sampling: Sampling, options: &RunOptions) -> Result<Duration> {
+fn machine_time(guest: &str, sampling: Sampling, options: &RunOptions) -> Result<Duration> {
     let directory = Temporary::new()?;
     let mut options = options.clone();
-    options.guest = BARE_GUEST.to_owned();
+    options.guest = guest.to_owned();
     options.sampling = sampling;
     options.out = Some(directory.path().to_owned());
     let RunOutcome {
