@@ -223,9 +223,9 @@ impl Monitor {
 /// Why a command was refused, if this line of its answer says so.
 fn refusal(line: &str) -> Option<&str> {
     let line = line.trim();
+    let error = line.strip_prefix("Error: ");
     let is_remark = ["warning:", "info:"].iter().any(|word| line.contains(word));
-    let why = line.strip_prefix("Error: ").unwrap_or(line);
-    (!line.is_empty() && !is_remark).then_some(why)
+    error.or((!line.is_empty() && !is_remark).then_some(line))
 }
 
 /// The status in an answer: what is behind the colon of its line. The word before it has changed in its history.
@@ -256,6 +256,7 @@ mod tests {
     #[test]
     fn a_refusal_is_any_line_but_a_remark() {
         assert_eq!(refusal("Error: no such file\r"), Some("no such file"));
+        assert_eq!(refusal("Error: no info: x"), Some("no info: x"));
         assert_eq!(
             refusal("unknown command: 'x'"),
             Some("unknown command: 'x'")
