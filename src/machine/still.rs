@@ -18,17 +18,12 @@ use crate::link::paths::{Paths, State};
 use crate::link::tally::Cause;
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::{self, WindowArea};
+use crate::machine::hardware::set_back::{AROUND_EXIT, SPARE};
 use crate::machine::native::Still;
 use crate::machine::state::machine::Cpu;
 use crate::machine::trap;
 extern crate alloc;
 use alloc::boxed::Box;
-
-/// More than the instructions from the last look at the clock here to the one in the trap entry.
-const SPARE: u64 = 300;
-
-/// Instructions of the trap entry around those that are counted by the clock.
-const AROUND_EXIT: u64 = 5;
 
 /// From now on counts the [paths](crate::link::paths) of the control program on this CPU. At IPL only. The guest's clock
 /// does not show that, so its paths have the same length.

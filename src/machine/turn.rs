@@ -491,14 +491,11 @@ fn fill_up(account: &Account, shift: u32, began: u64) {
     set_clock_back(account, shift, held - HELD);
 }
 
-/// More than the instructions from the look at the clock in [`set_clock_back`] to the one in the assembly.
-const SPARE: u64 = 300;
-
 /// Sets the clock back by so many units, a whole number of seconds, so that the clock counts nanoseconds as before. This
 /// takes the same instructions however many they are. No comparator is set then, and a CPU timer that is far away.
 fn set_clock_back(account: &Account, shift: u32, units: u64) {
     let began = instruction::stckf();
-    let target = window::moment(account, began, began, SPARE);
+    let target = window::moment(account, began, began, set_back::SPARE);
     set_back::perform(WindowArea {
         target,
         rounding: 256,

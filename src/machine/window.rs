@@ -23,6 +23,7 @@ use crate::guest::state::window_traces::WindowTraces;
 use crate::link::loader;
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::{self, Area, WindowArea};
+use crate::machine::hardware::set_back::{AROUND_EXIT, SPARE};
 use crate::machine::hardware::wait;
 use crate::machine::native::Native;
 use crate::machine::state::machine::Cpu;
@@ -44,12 +45,8 @@ pub fn begin(area: Area, cpu: &mut Cpu, wanted: &loader::Window, traces: Traces)
     cpu.window = Some(Box::new(looked));
 }
 
-/// More than the instructions from the last look at the clock here to the one in the trap entry.
-const SPARE: u64 = 300;
-
-/// Instructions of the trap entry around those that are counted by the clock: on the way out of a trap; when an
-/// interruption is that of the first run; and when it was for the window only, beside the overhead of a trap.
-const AROUND_EXIT: u64 = 5;
+/// Instructions of the trap entry around those that are counted by the clock, beside [`AROUND_EXIT`]: when an interruption
+/// is that of the first run; and when it was for the window only, beside the overhead of a trap.
 const AROUND_ENTRY: u64 = 6;
 const AROUND_SAMPLE: u64 = 7;
 

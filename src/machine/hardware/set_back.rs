@@ -8,6 +8,13 @@ use crate::machine::hardware::lowcore::{self, Lowcore, WindowArea};
 use core::arch::global_asm;
 use core::mem::offset_of;
 
+/// More than the instructions from the last look at the clock before the routine to the one in it.
+pub const SPARE: u64 = 300;
+
+/// Instructions around those that are counted by the clock, where the exit of a trap sets the clock back: in the routine behind
+/// SET CLOCK, and in the exit.
+pub const AROUND_EXIT: u64 = 5;
+
 global_asm!(
     // Uses %r1 and %r2. Returns by %r14.
     ".globl firmware_set_back",
