@@ -223,6 +223,12 @@ pub enum Command {
         /// which is timed in any case
         #[arg(long, value_name = "PART", requires = "linux", value_parser = parts())]
         part: Vec<String>,
+        /// CPUs of that Linux, 1 to 16
+        #[arg(long, value_name = "N", requires = "linux", value_parser = cpus(), default_value_t = 1)]
+        cpus: u32,
+        /// Let the host's clock run for both sides, and compare host times only
+        #[arg(long, requires = "linux")]
+        real_time: bool,
     },
     /// Run the behaviour guests and list which statements of the manuals they show
     ///

@@ -10,6 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use clap::{CommandFactory, FromArgMatches, Parser, error::ErrorKind};
+use link::state::Mode;
 use measure::{
     args::{
         self, Arguments, CheckArguments, Command, ExecArguments, FiguresArguments, ImageArguments,
@@ -135,8 +136,22 @@ fn main() -> ExitCode {
             linux: true,
             release,
             part,
+            cpus,
+            real_time,
             ..
-        }) => measure_linux(qemu, release, part, pairs, &progress),
+        }) => {
+            let options = RunOptions {
+                qemu,
+                cpus: Some(cpus),
+                mode: if real_time {
+                    Mode::RealTime
+                } else {
+                    Mode::Exact
+                },
+                ..RunOptions::default()
+            };
+            measure_linux(&options, release, part, pairs, &progress)
+        }
         Some(Command::Bench {
             qemu,
             pairs,
@@ -727,18 +742,14 @@ fn measure_machine(qemu: Option<PathBuf>, pairs: usize, progress: &Progress) -> 
 
 /// Host times do not change the exit code, because they also depend on the host.
 fn measure_linux(
-    qemu: Option<PathBuf>,
+    options: &RunOptions,
     release: linux::Release,
     parts: Vec<String>,
     pairs: usize,
     progress: &Progress,
 ) -> Result<u8> {
-    let options = RunOptions {
-        qemu,
-        ..RunOptions::default()
-    };
     let choice = bench::linux::Choice::new(parts);
-    let measured = bench::linux::measure(&options, release, &choice, pairs, progress)?;
+    let measured = bench::linux::measure(options, release, &choice, pairs, progress)?;
     say(&bench::linux::text(&measured))?;
     Ok(if measured.is_over() { FAILED } else { 0 })
 }

@@ -147,6 +147,9 @@ const BOOT_RATIO: f64 = 1.3;
 /// do by a millionth: Linux 6.12 had 1290, 1318 and 1334 million, with 182 million of the machine each time.
 const BOOT_PERCENT: f64 = 6.0;
 
+/// How long the script waits behind a mark.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// The longest boot.
 const LIMIT: Duration = Duration::from_secs(900);
 
@@ -211,7 +214,8 @@ impl LinuxBench {
     }
 }
 
-/// Measures the chosen parts, with this number of pairs for the host times.
+/// Measures the chosen parts, with this number of pairs for the host times. The options say how many CPUs there are and
+/// whether their clock is the host's. Then there are only host times.
 pub fn measure(
     options: &RunOptions,
     release: Release,
@@ -219,6 +223,9 @@ pub fn measure(
     pairs: usize,
     progress: &Progress,
 ) -> Result<LinuxBench> {
+    if options.mode.is_real_time() && pairs == 0 {
+        bail!("nothing but host time is measured in real time; give --pairs 1 or more");
+    }
     let bench = Bench::new(options, release, progress)?;
     let timed = timed_parts(choice);
     let mut times = Vec::new();
@@ -230,6 +237,14 @@ pub fn measure(
             seconds(&timed, &above, &natively)
         ));
         times.push((above, natively));
+    }
+    if bench.is_real_time() {
+        return Ok(LinuxBench {
+            ratios: ratios(&timed, &times),
+            shares: Vec::new(),
+            traps: Vec::new(),
+            floor: None,
+        });
     }
     let parts = choice.parts();
     let shares = bench.shares(&parts, choice.has(BOOT))?;
@@ -341,7 +356,8 @@ impl<'a> Bench<'a> {
                 silence: LIMIT,
                 qemu: run.qemu.clone(),
                 sampling: crate::numbers::quantities::Sampling::Off,
-                cpus: Some(1),
+                cpus: run.cpus.or(Some(1)),
+                mode: run.mode,
                 ..RunOptions::new("linux")
             },
             ..LinuxOptions::default()
@@ -349,6 +365,11 @@ impl<'a> Bench<'a> {
         // Downloads come before any timing.
         linux::prepare(&options, progress)?;
         Ok(Self { options, progress })
+    }
+
+    /// Whether the clock of the guest is the host's.
+    const fn is_real_time(&self) -> bool {
+        self.options.run.mode.is_real_time()
     }
 
     /// Times a boot and each part, alternately above the machine and natively. The guest's output is held back, so it
@@ -383,6 +404,10 @@ impl<'a> Bench<'a> {
             for part in parts {
                 *part = part.saturating_sub(boot[0]);
             }
+            // Where the clock counts instructions, a guest that waits takes no time of the host.
+            if self.is_real_time() {
+                boot[0] = boot[0].saturating_sub(PAUSE);
+            }
         }
         Ok(times)
     }
@@ -394,7 +419,9 @@ impl<'a> Bench<'a> {
         let directory = Temporary::new()?;
         options.run.out = Some(directory.path().to_owned());
         if let Some(served) = served {
-            options.run.mode = Mode::Interactive;
+            if !self.is_real_time() {
+                options.run.mode = Mode::Interactive;
+            }
             options.run.devices = served.devices();
         }
         let mut marks = Marks::default();

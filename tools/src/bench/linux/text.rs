@@ -20,7 +20,9 @@ pub fn text(bench: &LinuxBench) -> String {
     if let Some(floor) = &bench.floor {
         let _ = writeln!(text, "{}\n", floor::text(floor));
     }
-    let _ = writeln!(text, "{}", shares(&bench.shares));
+    if !bench.shares.is_empty() {
+        let _ = writeln!(text, "{}", shares(&bench.shares));
+    }
     for (what, lines) in &bench.traps {
         let _ = writeln!(text, "\n{}", traps(what, lines));
     }
@@ -81,6 +83,26 @@ fn traps(what: &str, traps: &[Traps]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::Ratio;
+
+    #[test]
+    fn without_counts_there_is_no_table_of_them() {
+        let ratio = Ratio {
+            what: "boot".to_owned(),
+            pairs: vec![1.0],
+            budget: 1.3,
+        };
+        let text = text(&LinuxBench {
+            ratios: vec![ratio],
+            shares: Vec::new(),
+            traps: Vec::new(),
+            floor: None,
+        });
+        assert!(
+            text.contains("host time") && !text.contains("instructions"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn causes_beyond_the_twenty_most_expensive_share_one_line() {
