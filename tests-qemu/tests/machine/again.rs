@@ -1,6 +1,6 @@
 //! A run that is looked at again is the same run, whatever its guest does, and its finer samples are of the same thing.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
 use anyhow::Result;
 use measure::{
@@ -195,6 +195,16 @@ fn a_window_traces_what_a_traced_run_does_and_costs_the_guest_no_time() {
     }
 }
 
+/// A window with all events is of the same run.
+fn stays(first: &First, times: Option<(&str, &str)>) {
+    let mut request = first.request(times);
+    request.traces = EVENTS.map(str::to_owned).to_vec();
+    match first.zoom(&request) {
+        Ok(Zoomed::Same(folder, _)) => assert!(lines(&folder).len() > 1000),
+        other => panic!("{}: {other:?}", first.options.guest),
+    }
+}
+
 #[test]
 fn a_window_with_traces_stays_the_first_run_beside_timers_signals_and_events_of_the_guest() {
     for guest in [
@@ -203,17 +213,15 @@ fn a_window_with_traces_stays_the_first_run_beside_timers_signals_and_events_of_
         "b_sampling_in_wait",
         "b_signals",
         "b_signals_of_many",
-        "b_storm",
     ] {
-        let first = First::of(guest, 10_000);
-        let mut request = first.request(None);
-        request.traces = EVENTS.map(str::to_owned).to_vec();
-        let zoomed = first.zoom(&request);
-        assert!(
-            matches!(zoomed, Ok(Zoomed::Same(..))),
-            "{guest}: {zoomed:?}"
-        );
+        stays(&First::of(guest, 10_000), None);
     }
+    // Its CPUs do the same all the time, so the middle of it will do.
+    let storm = First::of("b_storm", 10_000);
+    let record = RunRecord::read(&storm.folder()).unwrap();
+    let fifth = (record.ended - record.begin) / 4096 / 5;
+    let times = [2, 3].map(|fifths| format!("{}us", fifths * fifth));
+    stays(&storm, Some((&times[0], &times[1])));
     // The hardware stops the guest for its own events only.
     let mut options = ipl::options("b_per_fetch");
     options.events.recorded = true;
@@ -343,6 +351,19 @@ fn what_is_not_the_first_run_is_refused_or_said() {
     };
     assert!(difference.place.starts_with("sample "), "{difference}");
 
+    // A repeated run that is ended before it is through is not said to be another one.
+    let mut long = first.request(None);
+    long.traces = vec!["PER FETCH".to_owned()];
+    let hasty = RunOptions {
+        limit: Some(Duration::from_secs(1)),
+        ..first.options.clone()
+    };
+    let refusal = format!("{:#}", first.zoom_with(&long, &hasty).unwrap_err());
+    assert!(
+        refusal.contains("lasted too long") && refusal.contains("shorter window"),
+        "{refusal}"
+    );
+
     // Records that were cut off or changed.
     let blocks = first.folder().join("sdb-cpu0.bin");
     let whole = fs::read(&blocks).unwrap();
@@ -363,6 +384,6 @@ fn what_is_not_the_first_run_is_refused_or_said() {
     fs::remove_file(first.folder().join("run.json")).unwrap();
     assert!(first.refusal(&request).contains("run.json"));
     let names = |path: &Path| fs::read_dir(path).unwrap().count();
-    // The folder of the first run, and those of the repeated runs that were another one.
-    assert_eq!(names(first.place.path()), 3);
+    // The folder of the first run, and those of the repeated runs that were another one or were ended.
+    assert_eq!(names(first.place.path()), 4);
 }

@@ -125,11 +125,20 @@ pub fn zoom(
         performed?;
         bail!("the run was not performed again");
     }
+    let end = RunRecord::read(&repeated)?.end;
     // A guest that failed in the first run fails again.
     if let Err(error) = performed
-        && RunRecord::read(&repeated)?.end != record.end
+        && end != record.end
     {
         return Err(error);
+    }
+    if !end.is_of_guest() {
+        bail!(
+            "{} before the repeated run was at its end, so nothing shows that it is the first one; what it left is in {}. \
+             A shorter window takes less time (--from and --to, or --around)",
+            end.sentence(),
+            repeated.display()
+        );
     }
     let checked = match same::compare(first, &repeated, !traces.is_empty())? {
         Ok(checked) => checked,
