@@ -29,8 +29,15 @@ const PUBLIC: [u8; 32] = [
     0xf9, 0xc5, 0x2e, 0x13, 0x7b, 0x50, 0xf5, 0xbe, 0x0a, 0x52, 0x9c, 0xe2, 0x63, 0x6c, 0x4a, 0xea,
 ];
 
+/// Bytes that the text repeats: a prime, so that no two blocks near each other are alike. A text that is made byte by byte
+/// would be most of what the guest executes, and tests trace all of that.
+const PERIOD: usize = 1009;
+
 fn text() -> Vec<u8> {
-    (0..LENGTH).map(|n| (n * 31 + (n >> 8) * 7) as u8).collect()
+    let period: Vec<u8> = (0..PERIOD).map(|n| (n * 31 + (n >> 8) * 7) as u8).collect();
+    let mut text = period.repeat(LENGTH.div_ceil(PERIOD));
+    text.truncate(LENGTH);
+    text
 }
 
 /// Issues an instruction to its end. Returns how often it was issued, and whether the registers were right each time.
