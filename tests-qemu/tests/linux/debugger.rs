@@ -255,12 +255,6 @@ fn linux_6_1_traces_a_process_while_perf_samples_it_and_the_operator_traces_the_
 }
 
 #[test]
-#[ignore = "long: cargo soak runs it"]
-fn linux_6_12_traces_a_process_while_perf_samples_it_and_the_operator_traces_the_kernel() {
-    traces(Release::V6_12, true);
-}
-
-#[test]
 #[ignore = "before a release: the newest kernel changes"]
 fn the_newest_linux_traces_a_process_while_perf_samples_it_and_the_operator_traces_the_kernel() {
     traces(Release::Newest, true);
