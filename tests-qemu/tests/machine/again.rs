@@ -355,7 +355,7 @@ fn what_is_not_the_first_run_is_refused_or_said() {
     let mut long = first.request(None);
     long.traces = vec!["PER FETCH".to_owned()];
     let hasty = RunOptions {
-        limit: Some(Duration::from_secs(1)),
+        limit: Some(Duration::from_secs(3)),
         ..first.options.clone()
     };
     let refusal = format!("{:#}", first.zoom_with(&long, &hasty).unwrap_err());

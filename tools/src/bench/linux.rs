@@ -645,6 +645,7 @@ mod tests {
             let name = name.replace(devices::RECEIVE, "receive*");
             assert!(SCRIPT.contains(&format!("{name})")), "{name}");
         }
+        assert!(SCRIPT.contains(&format!("sleep {}\n", PAUSE.as_secs())));
         let second = Duration::from_secs(1);
         let timed = timed_parts(&Choice::default());
         let pair = (vec![2 * second; timed.len()], vec![second; timed.len()]);
