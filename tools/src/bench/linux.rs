@@ -223,7 +223,8 @@ pub fn measure(
     pairs: usize,
     progress: &Progress,
 ) -> Result<LinuxBench> {
-    if options.mode.is_real_time() && pairs == 0 {
+    let is_real_time = options.mode.is_real_time();
+    if is_real_time && pairs == 0 {
         bail!("nothing but host time is measured in real time; give --pairs 1 or more");
     }
     let bench = Bench::new(options, release, progress)?;
@@ -238,7 +239,7 @@ pub fn measure(
         ));
         times.push((above, natively));
     }
-    if bench.is_real_time() {
+    if is_real_time {
         return Ok(LinuxBench {
             ratios: ratios(&timed, &times),
             shares: Vec::new(),
@@ -367,11 +368,6 @@ impl<'a> Bench<'a> {
         Ok(Self { options, progress })
     }
 
-    /// Whether the clock of the guest is the host's.
-    const fn is_real_time(&self) -> bool {
-        self.options.run.mode.is_real_time()
-    }
-
     /// Times a boot and each part, alternately above the machine and natively. The guest's output is held back, so it
     /// does not show when a part begins. So each part has a run of its own, less the boot: for the parts that use devices
     /// a boot with these devices.
@@ -404,10 +400,6 @@ impl<'a> Bench<'a> {
             for part in parts {
                 *part = part.saturating_sub(boot[0]);
             }
-            // Where the clock counts instructions, a guest that waits takes no time of the host.
-            if self.is_real_time() {
-                boot[0] = boot[0].saturating_sub(PAUSE);
-            }
         }
         Ok(times)
     }
@@ -418,16 +410,21 @@ impl<'a> Bench<'a> {
         let (mut options, _kept) = self.with_script(&[part])?;
         let directory = Temporary::new()?;
         options.run.out = Some(directory.path().to_owned());
+        let is_real_time = options.run.mode.is_real_time();
         if let Some(served) = served {
-            if !self.is_real_time() {
+            if !is_real_time {
                 options.run.mode = Mode::Interactive;
             }
             options.run.devices = served.devices();
         }
+        // Where the clock counts instructions, a guest that waits takes no time of the host.
+        let waited = if is_real_time { PAUSE } else { Duration::ZERO };
         let mut marks = Marks::default();
         let began = run(self, &options, &mut marks)?;
         match &marks.all[..] {
-            [(begin, _), (end, at)] if begin == part && end == END => Ok(*at - began),
+            [(begin, _), (end, at)] if begin == part && end == END => {
+                Ok((*at - began).saturating_sub(waited))
+            }
             _ => bail!(
                 "the guest did not come to its end, but wrote:\n{}",
                 marks.text()
