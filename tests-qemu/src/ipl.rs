@@ -9,12 +9,11 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use measure::{
-    building::{build, install},
+    building::{build, emulators, install, lacks},
     computer::progress::Progress,
     machine::{
-        doctor,
         hercules::Hercules,
-        qemu::{Qemu, VARIABLE},
+        qemu::Qemu,
         run::{NativeOptions, NativeOutcome, RunOutcome, run, run_native},
     },
     numbers::quantities::Rtc,
@@ -36,10 +35,14 @@ pub fn qemus(progress: &Progress) -> Result<Vec<Qemu>> {
     if let Some(path) = install::in_path("qemu-system-s390x") {
         found.push(Qemu::locate(Some(&path))?);
     }
-    let named = Qemu::locate(None)
-        .with_context(|| format!("no QEMU to test on ({VARIABLE} may name one)"))?;
+    let named = Qemu::locate(None).with_context(|| {
+        format!(
+            "no QEMU to test on ({} may name one)",
+            emulators::QEMU.variable
+        )
+    })?;
     let same = |a: &Path, b: &Path| fs::canonicalize(a).ok() == fs::canonicalize(b).ok();
-    let is_wanted = env::var_os(VARIABLE).is_some() || found.is_empty();
+    let is_wanted = env::var_os(emulators::QEMU.variable).is_some() || found.is_empty();
     if is_wanted && !found.iter().any(|qemu| same(&qemu.path, &named.path)) {
         found.push(named);
     }
@@ -59,9 +62,9 @@ pub fn seeds(own: &str) -> Vec<u64> {
 /// only its own test needs it: [`hercules`].
 fn provide(progress: &Progress) -> Result<()> {
     let look = || {
-        let mut lacks = doctor::lacks(None);
+        let mut lacks = lacks::in_qemu(None);
         if !lacks.is_empty() {
-            lacks.extend(Hercules::lack(None));
+            lacks.extend(emulators::hercules_lack(None));
         }
         lacks
     };
@@ -71,7 +74,7 @@ fn provide(progress: &Progress) -> Result<()> {
 /// Hercules.
 pub fn hercules() -> Result<PathBuf> {
     install::provide(
-        || Hercules::lack(None).into_iter().collect(),
+        || emulators::hercules_lack(None).into_iter().collect(),
         &Progress::Plain,
     )?;
     Ok(Hercules::locate(None)?.path)

@@ -32,7 +32,6 @@ pub mod bench;
 pub mod building;
 pub mod calls;
 pub mod check;
-pub mod computer;
 pub mod conformance;
 pub mod costs;
 pub mod events;
@@ -50,3 +49,5 @@ pub mod report;
 pub mod symbols;
 pub mod views;
 pub mod zoom;
+
+pub use start::computer;

@@ -1,16 +1,30 @@
 //! The features of the libraries below the host command.
 //!
 //! Cargo gives a library the features that the packages of one build ask for together. If the build of the host command
-//! alone gives it others than that of the whole workspace with its tests, both build it, and everything above it.
+//! alone gives it others than that of the whole workspace with its tests, both build it, and everything above it. The same
+//! is true of what is built before the host command.
 
 use anyhow::{Context, Result, ensure};
 use std::{collections::BTreeSet, env, path::Path, process::Command};
 
-/// The libraries, as `name version features`, that only the build of the host command alone has.
+/// The packages that are built alone, each before the next, and last the whole workspace with its tests.
+const BUILDS: [&[&str]; 3] = [
+    &["--package", "start", "--edges", "normal,build"],
+    &["--package", "measure", "--edges", "normal,build"],
+    &["--edges", "normal,build,dev"],
+];
+
+/// The libraries, as `name version features`, that a build has otherwise than the next one.
 pub fn differing(root: &Path) -> Result<Vec<String>> {
-    let alone = libraries(root, &["--package", "measure", "--edges", "normal,build"])?;
-    let whole = libraries(root, &["--edges", "normal,build,dev"])?;
-    Ok(alone.difference(&whole).cloned().collect())
+    let builds: Result<Vec<_>> = BUILDS
+        .iter()
+        .map(|arguments| libraries(root, arguments))
+        .collect();
+    let differing = builds?
+        .windows(2)
+        .flat_map(|pair| pair[0].difference(&pair[1]).cloned().collect::<Vec<_>>())
+        .collect();
+    Ok(differing)
 }
 
 fn libraries(root: &Path, arguments: &[&str]) -> Result<BTreeSet<String>> {

@@ -115,8 +115,8 @@ fn check(root: &Path, table: &Table, modules: &modules::Modules, graph: &Graph) 
     let features = features::differing(root)?;
     for library in &features {
         println!(
-            "tools/Cargo.toml: the host command alone is built with {library}, which the whole workspace with its \
-             tests is not; add the features that others ask for"
+            "tools/Cargo.toml or tools/start/Cargo.toml: this package alone is built with {library}, which a later build \
+             of more packages is not; add the features that others ask for"
         );
     }
     let links = check_links(root)?;

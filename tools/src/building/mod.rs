@@ -1,16 +1,13 @@
 //! Building: the image and the guests, the toolchain that builds them, and what must be installed.
+//!
+//! Most of it is in the package `start`, which works before the host command is built. The forms of the image, the list
+//! of guests and what a release carries are here.
 
-pub mod build;
-pub mod bundle;
 pub mod carried;
-pub mod case;
 pub mod forms;
 pub mod guests;
-pub mod install;
-pub mod installed;
-mod paths;
-pub mod product;
-pub mod repository;
-pub mod stamp;
-pub mod toolchain;
-pub mod version;
+
+pub use start::building::{
+    build, bundle, case, emulators, install, installed, lacks, product, repository, stamp,
+    toolchain, version,
+};

@@ -6,43 +6,18 @@ use anyhow::Result;
 
 use crate::{
     building::{
-        build,
+        emulators,
         install::{self, Lack, Packages},
         installed::{self, Products},
-        toolchain,
+        lacks, toolchain,
     },
     computer::progress::Progress,
-    machine::{
-        hercules::{self, Hercules},
-        qemu::Qemu,
-    },
+    machine::{hercules::Hercules, qemu::Qemu},
 };
-
-/// What a run needs and this computer lacks. `chosen` is the QEMU of the command line.
-pub fn lacks(chosen: Option<&Path>) -> Vec<Lack> {
-    toolchain_lack()
-        .into_iter()
-        .chain(Qemu::lack(chosen))
-        .collect()
-}
-
-/// What a run in Hercules lacks. `chosen` is the Hercules of the command line.
-pub fn lacks_in_hercules(chosen: Option<&Path>) -> Vec<Lack> {
-    toolchain_lack()
-        .into_iter()
-        .chain(Hercules::lack(chosen))
-        .collect()
-}
-
-/// What is built needs no toolchain. A guest that is not looks for one by itself.
-fn toolchain_lack() -> Option<Lack> {
-    let toolchain = (!build::is_current()).then(|| toolchain::decide(&toolchain::look()).err());
-    toolchain.flatten()
-}
 
 /// Installs everything that is missing in one step, or names all of it in one error.
 pub fn provide(chosen: Option<&Path>, progress: &Progress) -> Result<()> {
-    install::provide(|| lacks(chosen), progress)
+    install::provide(|| lacks::in_qemu(chosen), progress)
 }
 
 /// What was found of one requirement.
@@ -122,7 +97,7 @@ fn remedy(lack: &Lack) -> String {
 }
 
 fn qemu() -> Finding {
-    let (text, is_fine) = match (Qemu::lack(None), Qemu::locate(None)) {
+    let (text, is_fine) = match (emulators::qemu_lack(None), Qemu::locate(None)) {
         (Some(lack), _) => (remedy(&lack), false),
         (None, Ok(qemu)) => (qemu.to_string(), true),
         (None, Err(error)) => (format!("{error:#}"), false),
@@ -160,7 +135,7 @@ fn hercules() -> Finding {
         Err(_) => (
             format!(
                 "only runs with --below hercules and their tests need it; to install it: {}",
-                install::command(&[hercules::PACKAGE])
+                install::command(&[emulators::HERCULES.package])
             ),
             false,
         ),

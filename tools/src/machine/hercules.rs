@@ -6,17 +6,14 @@
 //! ever: whoever has heard the end of the run ends it.
 
 use std::{
-    env, fmt,
+    fmt,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    building::{
-        forms,
-        install::{self, Lack},
-    },
+    building::{emulators::HERCULES, forms, install},
     numbers::quantities::Rtc,
     options::{RunOptions, Unserved},
 };
@@ -24,24 +21,8 @@ use crate::{
 /// The most storage that its package can be configured with and that a guest of the machine can use.
 pub const MOST_STORAGE: u64 = 2 << 30;
 
-/// The program.
-const PROGRAM: &str = "hercules";
-
-/// Debian's package.
-pub const PACKAGE: &str = "hercules";
-
-/// Names a Hercules other than the one in the `PATH`; `--hercules` overrides it.
-const VARIABLE: &str = "MILLIMETER_HERCULES";
-
 /// The last argument of a Hercules that reads its commands from standard input.
 const COMMANDS_FROM_INPUT: &str = "EXTERNALGUI";
-
-/// The Hercules that the user names.
-fn named(chosen: Option<&Path>) -> Option<PathBuf> {
-    chosen
-        .map(Path::to_owned)
-        .or_else(|| env::var_os(VARIABLE).map(PathBuf::from))
-}
 
 /// A Hercules on this computer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,30 +49,19 @@ pub struct Launch {
 impl Hercules {
     /// The Hercules of this path, else of the environment, else of the `PATH`.
     pub fn locate(chosen: Option<&Path>) -> Result<Self> {
-        let path = match named(chosen) {
+        let path = match HERCULES.named(chosen) {
             Some(path) if install::is_program(&path) => path,
             Some(path) => bail!(
-                "{} is not a program; give --hercules the path of {PROGRAM}, or leave it out",
-                path.display()
+                "{} is not a program; give --hercules the path of {}, or leave it out",
+                path.display(),
+                HERCULES.name
             ),
-            None => install::in_path(PROGRAM).context("Hercules is not in the PATH")?,
+            None => install::in_path(HERCULES.name).context("Hercules is not in the PATH")?,
         };
         // It is started in another directory.
         let path = std::path::absolute(&path)
             .with_context(|| format!("cannot find {}", path.display()))?;
         Ok(Self { path })
-    }
-
-    /// What must be installed for [`Self::locate`] to succeed; `None` if the user names a Hercules.
-    pub fn lack(chosen: Option<&Path>) -> Option<Lack> {
-        let is_there = named(chosen).is_some() || install::in_path(PROGRAM).is_some();
-        (!is_there).then(|| Lack {
-            what: "Hercules, for runs below which is Hercules".to_owned(),
-            packages: vec![PACKAGE],
-            otherwise: format!(
-                "name one with --hercules PATH or the variable {VARIABLE}, or leave --below hercules out; its tests fail"
-            ),
-        })
     }
 
     /// How it is started with the form of the image in this directory.

@@ -6,7 +6,7 @@
 //! (`known`).
 
 use std::{
-    env, fmt,
+    fmt,
     io::{Read, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
@@ -23,8 +23,9 @@ use link::state::Mode;
 
 use crate::{
     building::{
+        emulators::{OLDEST_QEMU, QEMU},
         forms::Form,
-        install::{self, Lack},
+        install,
     },
     machine::{
         listener::Listener,
@@ -41,16 +42,7 @@ use known::Said;
 use single_instruction::Version;
 
 /// The program.
-const PROGRAM: &str = "qemu-system-s390x";
-
-/// Names a QEMU other than the one in the `PATH`; `--qemu` overrides it.
-pub const VARIABLE: &str = "MILLIMETER_QEMU";
-
-/// The oldest version that the machine has been measured on.
-const OLDEST: (u32, u32) = (7, 2);
-
-/// Debian's package.
-const DEBIAN_PACKAGE: &str = "qemu-system-misc";
+const PROGRAM: &str = QEMU.name;
 
 /// How many bytes of QEMU's standard error are kept.
 const KEPT_STDERR: usize = 64 << 10;
@@ -83,10 +75,7 @@ impl fmt::Display for Qemu {
 impl Qemu {
     /// The QEMU of this path, else of the environment, else of the `PATH`.
     pub fn locate(chosen: Option<&Path>) -> Result<Self> {
-        let named = chosen
-            .map(Path::to_owned)
-            .or_else(|| env::var_os(VARIABLE).map(PathBuf::from));
-        let path = match named {
+        let path = match QEMU.named(chosen) {
             Some(path) if install::is_program(&path) => path,
             Some(path) => bail!(
                 "{} is not a program; give --qemu the path of {PROGRAM}, or leave it out",
@@ -96,31 +85,20 @@ impl Qemu {
                 .with_context(|| format!("{PROGRAM} is not in the PATH"))?,
         };
         let Said { version, sandbox } = known::said(&path, || ask(&path))?;
-        if (version.0, version.1) < OLDEST {
+        if (version.0, version.1) < OLDEST_QEMU {
             bail!(
                 "{} is QEMU {}.{}, older than {}.{}; install a newer one or name it with --qemu PATH",
                 path.display(),
                 version.0,
                 version.1,
-                OLDEST.0,
-                OLDEST.1
+                OLDEST_QEMU.0,
+                OLDEST_QEMU.1
             );
         }
         Ok(Self {
             path,
             version,
             has_sandbox: sandbox,
-        })
-    }
-
-    /// What must be installed for [`Self::locate`] to succeed; `None` if the user names a QEMU.
-    pub fn lack(chosen: Option<&Path>) -> Option<Lack> {
-        let is_named = chosen.is_some() || env::var_os(VARIABLE).is_some();
-        let is_there = is_named || install::in_path(PROGRAM).is_some();
-        (!is_there).then(|| Lack {
-            what: format!("{PROGRAM} {}.{} or later", OLDEST.0, OLDEST.1),
-            packages: vec![DEBIAN_PACKAGE],
-            otherwise: format!("name a {PROGRAM} with --qemu PATH or the variable {VARIABLE}"),
         })
     }
 }

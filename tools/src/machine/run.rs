@@ -19,7 +19,7 @@ use crate::{
     building::{
         build,
         forms::{self, Carried, Form},
-        install, version,
+        install, lacks, version,
     },
     computer::{
         input_file, interrupt,
@@ -154,7 +154,7 @@ pub fn ready_in_hercules(options: &RunOptions, progress: &Progress) -> Result<He
     options.check()?;
     hercules::check(options)?;
     let chosen = options.hercules.as_deref();
-    install::provide(|| doctor::lacks_in_hercules(chosen), progress)?;
+    install::provide(|| lacks::in_hercules(chosen), progress)?;
     Hercules::locate(chosen)
 }
 

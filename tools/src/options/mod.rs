@@ -40,7 +40,7 @@ use execution_log::ExecutionLog;
 use judgement::Judgement;
 
 /// The guest by default.
-pub const DEFAULT_GUEST: &str = "workload";
+pub use start::building::build::DEFAULT_GUEST;
 
 /// A link that says nothing for this long has failed.
 pub const DEFAULT_SILENCE: Duration = Duration::from_secs(60);

@@ -2,7 +2,7 @@
 //!
 //! A case has the name of its file. It declares its clause with `guests::clause!` and its entry with
 //! `guests::case!`. The harness makes a guest of one case by giving the program the entry and the
-//! clause of that case (`tools/src/building/case.rs`); nothing else differs between two cases, and only one runs
+//! clause of that case (`tools/start/src/building/case.rs`); nothing else differs between two cases, and only one runs
 //! after a load. A new case needs its file and a line here.
 #![no_std]
 #![no_main]

@@ -23,12 +23,15 @@ pub fn give() {
 /// # Errors
 /// The terminal cannot be read or written.
 pub fn ask(question: &str, progress: &Progress) -> io::Result<bool> {
-    let is_asked =
-        !GIVEN.load(Ordering::Relaxed) && *progress == Progress::Terminal && stdin().is_terminal();
-    if !is_asked {
+    if !is_asked(*progress) {
         return Ok(true);
     }
     ask_at(question, &mut stdin().lock(), &mut stderr())
+}
+
+/// Whether [`ask`] asks.
+pub fn is_asked(progress: Progress) -> bool {
+    !GIVEN.load(Ordering::Relaxed) && progress == Progress::Terminal && stdin().is_terminal()
 }
 
 /// Asks until the answer is one. The end of the input is a no.

@@ -240,7 +240,7 @@ fn list_name(of: &str) -> String {
 }
 
 /// A list of names as a command of a release carries it.
-pub(super) fn carried_list(of: &str, names: &[String]) -> Carried {
+pub fn carried_list(of: &str, names: &[String]) -> Carried {
     Carried {
         name: list_name(of),
         bytes: names.join("\n").into_bytes(),

@@ -8,6 +8,7 @@ mod size;
 
 use std::{
     env,
+    fs::File,
     io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -159,20 +160,54 @@ pub fn provide(look: impl Fn() -> Vec<Lack>, progress: &Progress) -> Result<()> 
     provide_by(Packages::look(), look, progress)
 }
 
+/// Whether this process may install packages.
+pub fn is_possible() -> bool {
+    Packages::look() == Packages::Ours
+}
+
+/// Says what is missing and asks whether to install it. `None` if nothing is missing.
+///
+/// # Errors
+/// This process may not install it, or the person does not agree.
+pub fn agree(look: &dyn Fn() -> Vec<Lack>, progress: &Progress) -> Result<Option<Agreed>> {
+    agree_by(Packages::look(), look, progress)
+}
+
+/// What will be installed.
+pub struct Agreed {
+    here: Packages,
+    packages: Vec<&'static str>,
+    /// The lists, if they were fetched already.
+    update: Option<AptGet>,
+    lacks: Vec<Lack>,
+    _alone: File,
+}
+
 fn provide_by(here: Packages, look: impl Fn() -> Vec<Lack>, progress: &Progress) -> Result<()> {
+    match agree_by(here, &look, progress)? {
+        Some(agreed) => agreed.install(&look, progress),
+        None => Ok(()),
+    }
+}
+
+fn agree_by(
+    here: Packages,
+    look: &dyn Fn() -> Vec<Lack>,
+    progress: &Progress,
+) -> Result<Option<Agreed>> {
     let lacks = look();
     if lacks.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     if here != Packages::Ours {
         bail!(here.advice(&lacks));
     }
     // Tests run at the same time, also in several processes. One that waited here may find everything installed.
     // apt-get itself waits for only one of its three locks.
-    let _alone = repository::lock("install.lock", "another installation", progress)?;
+    let alone = repository::lock("install.lock", "another installation", progress)?;
     let lacks = look();
     if lacks.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let packages = all_packages(&lacks);
     let mut update = None;
@@ -186,18 +221,38 @@ fn provide_by(here: Packages, look: impl Fn() -> Vec<Lack>, progress: &Progress)
     if !consent::ask("Install it?", progress).context("cannot ask")? {
         bail!("nothing was installed; {}", here.advice(&lacks));
     }
-    if let Err(error) = install(&packages, update, progress) {
-        bail!("{error:#}\n{}", here.advice(&lacks));
+    Ok(Some(Agreed {
+        here,
+        packages,
+        update,
+        lacks,
+        _alone: alone,
+    }))
+}
+
+impl Agreed {
+    /// Installs it. `look` finds what is still missing.
+    pub fn install(self, look: &dyn Fn() -> Vec<Lack>, progress: &Progress) -> Result<()> {
+        let Self {
+            here,
+            packages,
+            update,
+            lacks,
+            _alone,
+        } = self;
+        if let Err(error) = install(&packages, update, progress) {
+            bail!("{error:#}\n{}", here.advice(&lacks));
+        }
+        let lacks = look();
+        if !lacks.is_empty() {
+            bail!(
+                "{} installed, and still {}\n`cargo measure doctor` shows what was found",
+                packages.join(", "),
+                here.advice(&lacks)
+            );
+        }
+        Ok(())
     }
-    let lacks = look();
-    if !lacks.is_empty() {
-        bail!(
-            "{} installed, and still {}\n`cargo measure doctor` shows what was found",
-            packages.join(", "),
-            here.advice(&lacks)
-        );
-    }
-    Ok(())
 }
 
 /// Fetches the lists of packages. If this fails, go on, as apt-get itself does without lists that it could not fetch: old
@@ -238,7 +293,7 @@ const STATUS: &str = "-oAPT::Status-Fd=1";
 
 /// What apt-get does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Work {
+pub enum Work {
     /// It only fetches.
     Fetching,
     /// It fetches, and then unpacks.
@@ -272,7 +327,7 @@ impl<'l> Status<'l> {
 }
 
 /// The outcome of a call of apt-get.
-pub(crate) struct AptGet {
+pub struct AptGet {
     /// Whether it succeeded.
     pub succeeded: bool,
     /// What it said on standard error.

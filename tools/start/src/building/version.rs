@@ -18,7 +18,7 @@ pub const RELEASE: &str = env!("CARGO_PKG_VERSION");
 pub const VARIABLE: &str = "MILLIMETER_BUILD";
 
 /// The name under which an installed command keeps its build.
-pub(super) const KEPT: &str = "build";
+pub const KEPT: &str = "build";
 
 /// What the image is made of.
 const SOURCES: [&str; 5] = ["Cargo.lock", "Cargo.toml", "boot", "linker.ld", "src"];
@@ -50,7 +50,7 @@ pub fn build() -> Option<String> {
 }
 
 /// Keeps the name of the build beside an image that was built for an installed command.
-pub(super) fn keep(kept: &installed::Products) -> Result<()> {
+pub fn keep(kept: &installed::Products) -> Result<()> {
     kept.add_names(KEPT, &[of_sources()?])
 }
 

@@ -19,6 +19,8 @@ use super::{durations, visible::lines};
 pub enum Progress {
     /// To a terminal.
     Terminal,
+    /// To a terminal on which another program, as Cargo, moves a line: only whole lines.
+    Beside,
     /// To a file or a pipe.
     Plain,
     /// Nowhere: the tests' choice.
@@ -47,6 +49,20 @@ impl Progress {
         } else {
             Self::Plain
         }
+    }
+
+    /// The same beside a program that moves a line of its own.
+    #[must_use]
+    pub const fn beside_another(self) -> Self {
+        match self {
+            Self::Terminal => Self::Beside,
+            other => other,
+        }
+    }
+
+    /// A line that moves on a terminal until the result is dropped, while others tell what is done.
+    pub fn only_moving(self, what: &str) -> Option<Step> {
+        (self == Self::Terminal).then(|| self.step(what))
     }
 
     /// Begins a step.
@@ -80,20 +96,29 @@ impl Progress {
     pub fn note(self, text: &str) {
         match self {
             Self::Terminal | Self::Plain => write_line(text),
+            Self::Beside => write_over(text),
             Self::Silent => {}
         }
     }
 
     /// Says what the person must know before it happens, even if nothing else is said.
     pub fn announce(self, text: &str) {
-        write_line(text);
+        match self {
+            Self::Beside => write_over(text),
+            _ => write_line(text),
+        }
     }
 
     fn line(self, text: &str) {
-        if self == Self::Plain {
-            write_line(text);
+        if matches!(self, Self::Plain | Self::Beside) {
+            self.note(text);
         }
     }
+}
+
+/// Replaces a line that moves by whole ones; whoever moves it writes it again below them.
+fn write_over(text: &str) {
+    let _ = write!(stderr(), "\r\x1B[2K{}\n", lines(text));
 }
 
 /// A closed standard error must not end a measurement.

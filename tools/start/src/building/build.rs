@@ -8,13 +8,14 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
-    process::Stdio,
-    sync::{Mutex, OnceLock},
+    process::{Child, Output, Stdio},
+    sync::{Mutex, OnceLock, PoisonError},
 };
 
 use anyhow::{Context, Result, anyhow, bail};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
     building::{
@@ -30,18 +31,22 @@ use crate::{
     computer::progress::Progress,
 };
 
+/// The guest of a run that names none.
+pub const DEFAULT_GUEST: &str = "workload";
+
 /// The program of the image.
 const IMAGE_PROGRAM: &str = "millimeter";
 
 /// The log keeps everything. Its reader leaves out what is too much.
 const LOG_LEVEL: (&str, &str) = ("DEFMT_LOG", "trace");
 
-/// Sources of the guests: a program each, and the cases of one program.
-pub(super) const GUEST_SOURCES: &str = "tests-qemu/guests/src/bin";
-pub(super) const CASE_SOURCES: &str = "tests-qemu/guests/src/behaviour";
+/// Sources of the guests that are a program each.
+pub const GUEST_SOURCES: &str = "tests-qemu/guests/src/bin";
+/// Sources of the cases of the behaviour guests.
+pub const CASE_SOURCES: &str = "tests-qemu/guests/src/behaviour";
 
 /// Sources of the programs for Linux.
-pub(super) const PROGRAM_SOURCES: &str = "tests-qemu/programs/src/bin";
+pub const PROGRAM_SOURCES: &str = "tests-qemu/programs/src/bin";
 
 /// Builds the image and returns its path. Once per process.
 pub fn build_image(progress: &Progress) -> Result<PathBuf> {
@@ -133,7 +138,7 @@ pub fn build_all(progress: &Progress) -> Result<Vec<PathBuf>> {
 }
 
 /// Builds everything, and returns the files: the image, the program of the cases, the guests and the programs for Linux.
-pub(super) fn build_files(progress: &Progress) -> Result<Vec<PathBuf>> {
+pub fn build_files(progress: &Progress) -> Result<Vec<PathBuf>> {
     let mut files = vec![build_image(progress)?];
     let cases = sources(CASE_SOURCES);
     if let Some(case) = cases.iter().find(|name| is_case(name)) {
@@ -151,7 +156,7 @@ pub(super) fn build_files(progress: &Progress) -> Result<Vec<PathBuf>> {
 }
 
 /// The names of the sources in this directory. An installed command keeps them.
-pub(super) fn sources(directory: &str) -> Vec<String> {
+pub fn sources(directory: &str) -> Vec<String> {
     let kept = installed::products();
     if let Some(names) = kept.and_then(|kept| kept.names(directory)) {
         return names;
@@ -180,7 +185,7 @@ fn present_sources(directory: &str) -> Vec<String> {
 }
 
 /// The source of a bundled guest.
-pub(super) fn guest_source(name: &str) -> PathBuf {
+pub fn guest_source(name: &str) -> PathBuf {
     let directory = match is_case(name) {
         true => CASE_SOURCES,
         false => GUEST_SOURCES,
@@ -322,7 +327,10 @@ fn build_here(
         .env(version::VARIABLE, version::of_sources()?)
         .current_dir(root())
         .stdin(Stdio::null())
-        .output()
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .and_then(finish)
         .with_context(|| {
             format!(
                 "cannot start {}",
@@ -348,6 +356,36 @@ fn build_here(
     Ok(release)
 }
 
+/// The Cargo that builds now, and whether no other may begin.
+static RUNNING: Mutex<(Option<Pid>, bool)> = Mutex::new((None, false));
+
+/// Waits for a build, which [`stop`] ends.
+fn finish(mut cargo: Child) -> io::Result<Output> {
+    let pid = Pid::from_child(&cargo);
+    let is_stopped = {
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        running.0 = Some(pid);
+        running.1
+    };
+    if is_stopped {
+        let _ = cargo.kill();
+    }
+    let output = cargo.wait_with_output();
+    // Its number may be another process's from now on.
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner).0 = None;
+    output
+}
+
+/// Ends the build of another thread, and all that would follow.
+pub fn stop() {
+    let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    running.1 = true;
+    if let Some(cargo) = running.0 {
+        // It may have ended by itself.
+        let _ = kill_process(cargo, Signal::TERM);
+    }
+}
+
 /// How many lines of a failed build's output go into the error.
 const QUOTED_LINES: usize = 60;
 
@@ -370,11 +408,7 @@ mod tests {
     #[test]
     fn the_repository_holds_this_package_and_its_guests() {
         assert!(root().join("tools/Cargo.toml").is_file());
-        assert!(
-            bundled_guests()
-                .iter()
-                .any(|name| name == crate::options::DEFAULT_GUEST)
-        );
+        assert!(bundled_guests().iter().any(|name| name == DEFAULT_GUEST));
     }
 
     #[test]

@@ -14,16 +14,21 @@ use crate::computer::{cache_directory, progress::Progress};
 /// Names the repository if it is no longer where it was when this command was built.
 pub const VARIABLE: &str = "MILLIMETER_SOURCES";
 
-/// The repository: the directory above this package.
+/// The repository: the directory two above this package, unless [`VARIABLE`] names another one.
 pub fn root() -> &'static Path {
     static ROOT: OnceLock<PathBuf> = OnceLock::new();
     ROOT.get_or_init(|| {
         if let Some(moved) = env::var_os(VARIABLE) {
             return moved.into();
         }
-        let tools = Path::new(env!("CARGO_MANIFEST_DIR"));
-        tools.parent().unwrap_or(tools).to_owned()
+        origin().to_owned()
     })
+}
+
+/// The repository that this command was built in.
+pub fn origin() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.ancestors().nth(2).unwrap_or(package)
 }
 
 /// Whether it is there. A command that was installed can outlive it.
@@ -37,7 +42,7 @@ pub fn target_directory() -> PathBuf {
 }
 
 /// Locks a file of the target directory, or without one of the user's cache, until the result is dropped. `other` names the process that may hold it.
-pub(crate) fn lock(name: &str, other: &str, progress: &Progress) -> Result<File> {
+pub fn lock(name: &str, other: &str, progress: &Progress) -> Result<File> {
     let directory = match is_there() {
         true => target_directory(),
         false => cache_directory::of_user()?,
@@ -46,12 +51,7 @@ pub(crate) fn lock(name: &str, other: &str, progress: &Progress) -> Result<File>
 }
 
 /// Locks a file of this directory until the result is dropped.
-pub(crate) fn lock_in(
-    directory: &Path,
-    name: &str,
-    other: &str,
-    progress: &Progress,
-) -> Result<File> {
+pub fn lock_in(directory: &Path, name: &str, other: &str, progress: &Progress) -> Result<File> {
     fs::create_dir_all(directory)
         .with_context(|| format!("cannot create {}", directory.display()))?;
     let path = directory.join(name);

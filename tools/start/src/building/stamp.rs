@@ -4,7 +4,12 @@
 //! product: the names, lengths and dates of all sources, and the length and date of the product. If nothing of it has
 //! changed, there is nothing for Cargo to decide.
 
-use std::{fs, io, os::unix::fs::MetadataExt, path::Path, sync::OnceLock};
+use std::{
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 use sha2::{Digest, Sha256};
 
@@ -23,7 +28,7 @@ const SOURCES: [&str; 9] = [
     "src",
     "tests-qemu/guests",
     "tests-qemu/programs",
-    "tools/src/building",
+    "tools/start/src/building",
 ];
 
 /// The state of all sources.
@@ -35,30 +40,41 @@ impl Sources {
     /// or newer ones: then it is not up to date, and the next process builds again.
     pub fn of_this_process() -> Option<&'static Self> {
         static FOUND: OnceLock<Option<Sources>> = OnceLock::new();
-        FOUND.get_or_init(Self::now).as_ref()
+        FOUND
+            .get_or_init(|| Self::now(SOURCES.map(|name| root().join(name))))
+            .as_ref()
     }
 
-    /// As they are now.
-    fn now() -> Option<Self> {
+    /// The state of these files and directories now; `None` if one of them cannot be read.
+    pub fn now(places: impl IntoIterator<Item = PathBuf>) -> Option<Self> {
         let mut digest = Sha256::new();
-        for name in SOURCES {
-            add(&mut digest, &root().join(name)).ok()?;
+        for place in places {
+            add(&mut digest, &place).ok()?;
         }
         Some(Self(hexadecimal(&digest.finalize())))
     }
 
     /// Whether this product was built from these sources and has not changed since.
     pub fn gave(&self, product: &Path) -> bool {
-        let known = fs::read_to_string(place(product));
+        self.gave_by(&place(product), product)
+    }
+
+    /// The same with the stamp in this file.
+    pub fn gave_by(&self, stamp: &Path, product: &Path) -> bool {
+        let known = fs::read_to_string(stamp);
         known.is_ok_and(|known| Some(known) == self.stamp(product))
     }
 
     /// Notes that this product was built from these sources.
     pub fn note(&self, product: &Path) {
-        let place = place(product);
-        if let (Some(stamp), Some(directory)) = (self.stamp(product), place.parent()) {
+        self.note_by(&place(product), product);
+    }
+
+    /// The same with the stamp in this file.
+    pub fn note_by(&self, stamp: &Path, product: &Path) {
+        if let (Some(text), Some(directory)) = (self.stamp(product), stamp.parent()) {
             // Without a stamp Cargo decides the next time, too.
-            let _ = fs::create_dir_all(directory).and_then(|()| fs::write(&place, stamp));
+            let _ = fs::create_dir_all(directory).and_then(|()| fs::write(stamp, text));
         }
     }
 
@@ -77,7 +93,7 @@ pub fn of_tree(tree: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Where the stamp of a product is.
-fn place(product: &Path) -> std::path::PathBuf {
+fn place(product: &Path) -> PathBuf {
     let name = product.file_name().unwrap_or_default();
     target_directory().join("stamps").join(name)
 }
@@ -106,7 +122,7 @@ mod tests {
     fn a_changed_product_or_source_is_no_longer_what_was_built() {
         let product = tempfile::NamedTempFile::new().unwrap();
         fs::write(product.path(), "first").unwrap();
-        let sources = Sources::now().unwrap();
+        let sources = Sources::of_this_process().unwrap();
         assert!(!sources.gave(product.path()));
         sources.note(product.path());
         assert!(sources.gave(product.path()));
