@@ -606,7 +606,7 @@ fn show_figures(path: &Path, json: Option<&Path>, arguments: &FiguresArguments) 
         is_printed |= save(figures::json::text(&shown)?.as_bytes(), file, "--json")?;
     }
     if let Some(file) = &arguments.parquet {
-        is_printed |= save(&figures::parquet::bytes(&shown)?, file, "--parquet")?;
+        is_printed |= save(&figures::parquet::bytes(&shown), file, "--parquet")?;
     }
     if !is_printed {
         say(&figures::text::text(&shown, path))?;

@@ -3,10 +3,14 @@
 //! The machine sends the numbers of its messages and their operands; the messages themselves are in
 //! the image's ELF, which is the only one that fits.
 
+mod table;
+
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use defmt_decoder::{DecodeError, StreamDecoder, Table};
+
+use table::Frame;
+pub use table::Table;
 
 /// The messages of an image; `None` if it logs nothing.
 pub fn table(image: &Path, elf: &[u8]) -> Result<Option<Table>> {
@@ -33,48 +37,49 @@ pub struct Message {
 
 /// Turns bytes into messages.
 pub struct LogReader<'t> {
-    decoder: Option<Box<dyn StreamDecoder + Send + Sync + 't>>,
-    /// Whether the encoding lets a reader find its place again.
-    recovers: bool,
+    table: Option<&'t Table>,
+    /// The beginning of a frame.
+    begun: Vec<u8>,
 }
 
 impl<'t> LogReader<'t> {
     /// A reader for the messages of this table.
     pub fn new(table: Option<&'t Table>) -> Self {
         Self {
-            decoder: table.map(Table::new_stream_decoder),
-            recovers: table.is_some_and(|table| table.encoding().can_recover()),
+            table,
+            begun: Vec::new(),
         }
     }
 
-    /// The messages that these bytes complete.
+    /// The messages that these bytes complete. A zero ends a frame.
     pub fn read(&mut self, bytes: &[u8]) -> Vec<Message> {
-        let Some(decoder) = &mut self.decoder else {
+        let Some(table) = self.table else {
             return Vec::new();
         };
-        decoder.received(bytes);
         let mut messages = Vec::new();
-        loop {
-            match decoder.decode() {
-                Ok(frame) => messages.push(Message {
-                    line: frame.display(false).to_string(),
-                    error: frame
-                        .level()
-                        .filter(|level| level.as_str() == ERROR)
-                        .map(|_| frame.display_message().to_string()),
-                }),
-                Err(DecodeError::UnexpectedEof) => return messages,
-                Err(DecodeError::Malformed) => {
-                    messages.push(Message {
-                        line: "(a log message that cannot be read)".to_owned(),
-                        error: None,
-                    });
-                    if !self.recovers {
-                        self.decoder = None;
-                        return messages;
-                    }
-                }
+        for &byte in bytes {
+            if byte != 0 {
+                self.begun.push(byte);
+                continue;
+            }
+            let frame = std::mem::take(&mut self.begun);
+            if !frame.is_empty() {
+                messages.push(message(table, &frame));
             }
         }
+        messages
+    }
+}
+
+fn message(table: &Table, frame: &[u8]) -> Message {
+    match table.decode(frame) {
+        Some(Frame { time, level, text }) => Message {
+            line: format!("{time} {} {text}", level.to_uppercase()),
+            error: (level == ERROR).then_some(text),
+        },
+        None => Message {
+            line: "(a log message that cannot be read)".to_owned(),
+            error: None,
+        },
     }
 }

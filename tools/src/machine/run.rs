@@ -11,7 +11,6 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use defmt_decoder::Table;
 use link::{loader::LoaderBlock, service::Request, state::Mode};
 use sha2::{Digest, Sha256};
 
@@ -37,7 +36,7 @@ use crate::{
         failure::ImageSymbols,
         guest::Guest,
         hercules::{self, Hercules, Launch},
-        log::{self, LogReader},
+        log::{self, LogReader, Table},
         monitor::Socket,
         nested::{self, Level},
         objects, parameter_area,

@@ -1,13 +1,14 @@
 //! Sizes, intervals and dates as people write them, and their ranges.
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::{fmt, str::FromStr};
 
-use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 use link::{
     copies::{DEFAULT_COPY, LONGEST_COPY},
     loader::{DEFAULT_INTERVAL, HSA_END, LONGEST_INTERVAL, SHORTEST_INTERVAL},
     stack::{DEFAULT_FRAMES, MOST_FRAMES},
 };
+
+use super::date::Date;
 
 /// Cycles per second that the machine counts when one instruction is one nanosecond.
 pub const CYCLES_PER_SECOND: u64 = 1_000_000_000;
@@ -219,7 +220,7 @@ pub enum Rtc {
     #[default]
     Now,
     /// This date, in UTC.
-    At(DateTime),
+    At(Date),
 }
 
 impl FromStr for Rtc {
@@ -229,7 +230,7 @@ impl FromStr for Rtc {
         if text == "now" {
             return Ok(Self::Now);
         }
-        let date: DateTime = text.trim_end_matches('Z').parse().map_err(|_| {
+        let date: Date = text.trim_end_matches('Z').parse().map_err(|_| {
             format!("{text} is not a date; write now or a UTC date like 2026-01-01T00:00:00")
         })?;
         // The TOD clock counts from 1900 and wraps in 2042; QEMU's own clock begins in 1970.
@@ -246,18 +247,13 @@ impl Rtc {
     /// The seconds from 1970 to this date; `None` for the real date.
     pub fn seconds(self) -> Option<u64> {
         let Self::At(date) = self else { return None };
-        let date = date.to_zoned(TimeZone::UTC).ok()?;
-        date.timestamp().as_second().try_into().ok()
+        date.seconds().try_into().ok()
     }
 
     /// The present second of this computer's clock, or `Now` if the machine's clock cannot show it.
     #[must_use]
     pub fn this_second() -> Self {
-        let now = Timestamp::now().to_zoned(TimeZone::UTC).datetime();
-        now.strftime("%Y-%m-%dT%H:%M:%S")
-            .to_string()
-            .parse()
-            .unwrap_or(Self::Now)
+        Date::now().to_string().parse().unwrap_or(Self::Now)
     }
 
     /// The date of QEMU's clock at the machine's IPL, from which the guest can still start at this date. The IPL takes
@@ -265,7 +261,7 @@ impl Rtc {
     #[must_use]
     pub fn before_ipl(self) -> Self {
         match (self, self.seconds()) {
-            (Self::At(date), Some(1..)) => Self::At(date.saturating_sub(Duration::from_secs(1))),
+            (Self::At(date), Some(1..)) => Self::At(date.before(1)),
             // QEMU has no date before 1970.
             _ => self,
         }
@@ -276,7 +272,7 @@ impl fmt::Display for Rtc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Now => write!(f, "now"),
-            Self::At(date) => write!(f, "{}", date.strftime("%Y-%m-%dT%H:%M:%S")),
+            Self::At(date) => date.fmt(f),
         }
     }
 }

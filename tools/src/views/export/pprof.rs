@@ -3,6 +3,8 @@
 //! The messages are those of the format's description, with the fields that this tool fills. The number of a field
 //! never changes.
 
+mod message;
+
 use std::{
     collections::{BTreeSet, HashMap},
     io::Write,
@@ -11,7 +13,7 @@ use std::{
 use anyhow::{Context, Result};
 use arch::tod::UNIX_EPOCH;
 use flate2::{Compression, write::GzEncoder};
-use prost::Message;
+use message::Bytes;
 
 use super::Ticker;
 use crate::{
@@ -20,139 +22,182 @@ use crate::{
 };
 
 /// The meaning of a value: places in the table of strings.
-#[derive(Clone, Copy, PartialEq, Message)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ValueType {
     /// What is counted.
-    #[prost(int64, tag = "1")]
     pub kind: i64,
     /// Its unit.
-    #[prost(int64, tag = "2")]
     pub unit: i64,
 }
 
+impl ValueType {
+    fn bytes(&self) -> Bytes {
+        Bytes::default().signed(1, self.kind).signed(2, self.unit)
+    }
+}
+
 /// Samples of one stack.
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct SampleMessage {
     /// The stack's locations, the innermost first.
-    #[prost(uint64, repeated, tag = "1")]
     pub location_id: Vec<u64>,
     /// A value for each type.
-    #[prost(int64, repeated, tag = "2")]
     pub value: Vec<i64>,
     /// What else is known.
-    #[prost(message, repeated, tag = "3")]
     pub label: Vec<Label>,
 }
 
+impl SampleMessage {
+    fn bytes(&self) -> Bytes {
+        Bytes::default()
+            .numbers(1, self.location_id.iter().copied())
+            .signed_numbers(2, &self.value)
+            .messages(3, &self.label, Label::bytes)
+    }
+}
+
 /// Something about samples.
-#[derive(Clone, Copy, PartialEq, Message)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Label {
     /// What it is.
-    #[prost(int64, tag = "1")]
     pub key: i64,
     /// A number.
-    #[prost(int64, tag = "3")]
     pub num: i64,
 }
 
+impl Label {
+    fn bytes(&self) -> Bytes {
+        Bytes::default().signed(1, self.key).signed(3, self.num)
+    }
+}
+
 /// A program in storage.
-#[derive(Clone, Copy, PartialEq, Message)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Mapping {
     /// Its number, from 1 on.
-    #[prost(uint64, tag = "1")]
     pub id: u64,
     /// The lowest address of it that was sampled.
-    #[prost(uint64, tag = "2")]
     pub memory_start: u64,
     /// An address behind the highest one.
-    #[prost(uint64, tag = "3")]
     pub memory_limit: u64,
     /// Its name.
-    #[prost(int64, tag = "5")]
     pub filename: i64,
     /// Its addresses have names.
-    #[prost(bool, tag = "7")]
     pub has_functions: bool,
 }
 
+impl Mapping {
+    fn bytes(&self) -> Bytes {
+        Bytes::default()
+            .number(1, self.id)
+            .number(2, self.memory_start)
+            .number(3, self.memory_limit)
+            .signed(5, self.filename)
+            .number(7, u64::from(self.has_functions))
+    }
+}
+
 /// An address.
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Location {
     /// Its number, from 1 on.
-    #[prost(uint64, tag = "1")]
     pub id: u64,
     /// The program; 0 for none.
-    #[prost(uint64, tag = "2")]
     pub mapping_id: u64,
     /// The address.
-    #[prost(uint64, tag = "3")]
     pub address: u64,
     /// The routine.
-    #[prost(message, repeated, tag = "4")]
     pub line: Vec<LineMessage>,
 }
 
+impl Location {
+    fn bytes(&self) -> Bytes {
+        Bytes::default()
+            .number(1, self.id)
+            .number(2, self.mapping_id)
+            .number(3, self.address)
+            .messages(4, &self.line, LineMessage::bytes)
+    }
+}
+
 /// A place in a routine.
-#[derive(Clone, Copy, PartialEq, Message)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LineMessage {
     /// The routine.
-    #[prost(uint64, tag = "1")]
     pub function_id: u64,
 }
 
+impl LineMessage {
+    fn bytes(&self) -> Bytes {
+        Bytes::default().number(1, self.function_id)
+    }
+}
+
 /// A routine.
-#[derive(Clone, Copy, PartialEq, Message)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Function {
     /// Its number, from 1 on.
-    #[prost(uint64, tag = "1")]
     pub id: u64,
     /// Its name.
-    #[prost(int64, tag = "2")]
     pub name: i64,
     /// Its name in the program.
-    #[prost(int64, tag = "3")]
     pub system_name: i64,
     /// The program.
-    #[prost(int64, tag = "4")]
     pub filename: i64,
 }
 
+impl Function {
+    fn bytes(&self) -> Bytes {
+        Bytes::default()
+            .number(1, self.id)
+            .signed(2, self.name)
+            .signed(3, self.system_name)
+            .signed(4, self.filename)
+    }
+}
+
 /// The whole profile.
-#[derive(Clone, PartialEq, Message)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct ProfileMessage {
     /// What the values of samples are.
-    #[prost(message, repeated, tag = "1")]
     pub sample_type: Vec<ValueType>,
     /// Samples.
-    #[prost(message, repeated, tag = "2")]
     pub sample: Vec<SampleMessage>,
     /// Programs.
-    #[prost(message, repeated, tag = "3")]
     pub mapping: Vec<Mapping>,
     /// Addresses.
-    #[prost(message, repeated, tag = "4")]
     pub location: Vec<Location>,
     /// Routines.
-    #[prost(message, repeated, tag = "5")]
     pub function: Vec<Function>,
     /// Texts; the first one is empty.
-    #[prost(string, repeated, tag = "6")]
     pub string_table: Vec<String>,
     /// When it began: nanoseconds from 1970 on.
-    #[prost(int64, tag = "9")]
     pub time_nanos: i64,
     /// How long it took.
-    #[prost(int64, tag = "10")]
     pub duration_nanos: i64,
     /// The type of the distance between two samples.
-    #[prost(message, optional, tag = "11")]
     pub period_type: Option<ValueType>,
     /// That distance.
-    #[prost(int64, tag = "12")]
     pub period: i64,
     /// What was measured.
-    #[prost(int64, repeated, tag = "13")]
     pub comment: Vec<i64>,
+}
+
+impl ProfileMessage {
+    fn bytes(&self) -> Bytes {
+        Bytes::default()
+            .messages(1, &self.sample_type, ValueType::bytes)
+            .messages(2, &self.sample, SampleMessage::bytes)
+            .messages(3, &self.mapping, Mapping::bytes)
+            .messages(4, &self.location, Location::bytes)
+            .messages(5, &self.function, Function::bytes)
+            .messages(6, &self.string_table, |text| Bytes::text(text))
+            .signed(9, self.time_nanos)
+            .signed(10, self.duration_nanos)
+            .messages(11, self.period_type.as_slice(), ValueType::bytes)
+            .signed(12, self.period)
+            .signed_numbers(13, &self.comment)
+    }
 }
 
 /// Gives each text its place in the table.
@@ -227,7 +272,7 @@ pub fn write(profile: &Profile, out: &mut dyn Write, ticker: &mut Ticker) -> Res
     }
     let message = message(profile, &sums, first.min(last), last);
     let mut out = GzEncoder::new(out, Compression::default());
-    out.write_all(&message.encode_to_vec())
+    out.write_all(&message.bytes().end())
         .and_then(|()| out.finish().map(|_| ()))
         .context("cannot write the samples")?;
     Ok(samples.found())

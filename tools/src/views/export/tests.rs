@@ -7,6 +7,7 @@ use std::{
 };
 
 use flate2::read::GzDecoder;
+use libdd_profiling_protobuf::prost_impls as published;
 use linux_perf_data::{PerfFileReader, PerfFileRecord, linux_perf_event_reader::EventRecord};
 use object::{Object, ObjectSymbol};
 use prost::Message;
@@ -124,28 +125,30 @@ fn pprof_gets_samples_by_address_and_cpu() {
     write(&profile, To::Pprof, &mut out, &mut Ticker::silent()).unwrap();
     let mut bytes = Vec::new();
     GzDecoder::new(&out[..]).read_to_end(&mut bytes).unwrap();
-    let whole = pprof::ProfileMessage::decode(&bytes[..]).unwrap();
+    let whole = published::Profile::decode(&bytes[..]).unwrap();
     let string = |place: i64| &whole.string_table[place as usize][..];
     assert_eq!(string(0), "");
     let types: Vec<_> = whole
-        .sample_type
+        .sample_types
         .iter()
-        .map(|t| (string(t.kind), string(t.unit)))
+        .map(|t| (string(t.r#type), string(t.unit)))
         .collect();
     assert_eq!(types, [("samples", "count"), ("cpu", "nanoseconds")]);
     let samples: Vec<_> = whole
-        .sample
+        .samples
         .iter()
         .map(|sample| {
-            let location = &whole.location[sample.location_id[0] as usize - 1];
-            let function = &whole.function[location.line[0].function_id as usize - 1];
-            let [label] = &sample.label[..] else { panic!() };
+            let location = &whole.locations[sample.location_ids[0] as usize - 1];
+            let function = &whole.functions[location.lines[0].function_id as usize - 1];
+            let [label] = &sample.labels[..] else {
+                panic!()
+            };
             assert_eq!(string(label.key), "cpu");
             (
                 location.address,
                 string(function.name),
                 label.num,
-                sample.value.clone(),
+                sample.values.clone(),
             )
         })
         .collect();
@@ -159,7 +162,7 @@ fn pprof_gets_samples_by_address_and_cpu() {
             (0x99_0000, "(unknown address)", 10, one)
         ]
     );
-    let [mapping] = &whole.mapping[..] else {
+    let [mapping] = &whole.mappings[..] else {
         panic!()
     };
     assert_eq!(

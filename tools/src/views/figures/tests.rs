@@ -144,7 +144,7 @@ fn a_reader_of_parquet_finds_the_figures_and_nulls_for_missing_ones() {
         collected: &collected,
         given: &given,
     };
-    let bytes = table::bytes(&shown).unwrap();
+    let bytes = table::bytes(&shown);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("figures.parquet");
     std::fs::write(&path, bytes).unwrap();

@@ -63,12 +63,12 @@ fn pprof_gets_the_locations_of_calls_behind_the_sampled_one() {
     write(&profile, To::Pprof, &mut out, &mut Ticker::silent()).unwrap();
     let mut bytes = Vec::new();
     GzDecoder::new(&out[..]).read_to_end(&mut bytes).unwrap();
-    let whole = pprof::ProfileMessage::decode(&bytes[..]).unwrap();
-    let address = |id: &u64| whole.location[*id as usize - 1].address;
+    let whole = published::Profile::decode(&bytes[..]).unwrap();
+    let address = |id: &u64| whole.locations[*id as usize - 1].address;
     let stacks: Vec<Vec<u64>> = whole
-        .sample
+        .samples
         .iter()
-        .map(|sample| sample.location_id.iter().map(address).collect())
+        .map(|sample| sample.location_ids.iter().map(address).collect())
         .filter(|stack: &Vec<u64>| stack.len() > 1)
         .collect();
     let calls = [[0x20_0020, 0x20_0005], [0x20_0024, 0x20_000D]];

@@ -7,8 +7,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use libdd_profiling_protobuf::prost_impls as published;
-
 use super::*;
 use crate::{folder::SYMBOLS, report::Report};
 
