@@ -172,4 +172,67 @@ mod tests {
         assert!(cut(b"", "b_x").is_err());
         assert!(cut(b"\x7FELF", "b_x").is_err());
     }
+
+    /// A program with one case at `entry`, whose clauses are these.
+    fn program(name: &str, entry: u64, clauses: &[u8]) -> Vec<u8> {
+        let names = b"\0.clause\0".to_vec();
+        let symbols_names = [b"\0", PROGRAM.as_bytes(), b"::", name.as_bytes(), b"\0"].concat();
+        let mut symbols = vec![0; 2 * SYMBOL];
+        symbols[SYMBOL..SYMBOL + 4].copy_from_slice(&1_u32.to_be_bytes());
+        symbols[SYMBOL + 8..SYMBOL + 16].copy_from_slice(&entry.to_be_bytes());
+        // Name, type, content and the section of its names.
+        let sections: [(u32, u32, &[u8], u32); 4] = [
+            (0, 3, &names, 0),
+            (0, 3, &symbols_names, 0),
+            (0, SYMBOLS, &symbols, 1),
+            (1, 1, clauses, 0),
+        ];
+        let mut elf = vec![0; 64];
+        elf[..ELF.len()].copy_from_slice(ELF);
+        let mut headers = Vec::new();
+        for (name, kind, content, link) in sections {
+            let mut header = [0; SECTION_HEADER];
+            header[..4].copy_from_slice(&name.to_be_bytes());
+            header[4..8].copy_from_slice(&kind.to_be_bytes());
+            header[24..32].copy_from_slice(&(elf.len() as u64).to_be_bytes());
+            header[32..40].copy_from_slice(&(content.len() as u64).to_be_bytes());
+            header[40..44].copy_from_slice(&link.to_be_bytes());
+            headers.extend(header);
+            elf.extend(content);
+        }
+        let first = (elf.len() as u64).to_be_bytes();
+        elf[SECTION_HEADERS..SECTION_HEADERS + 8].copy_from_slice(&first);
+        elf[SECTIONS + 1] = sections.len() as u8;
+        elf.extend(headers);
+        elf
+    }
+
+    #[test]
+    fn a_case_has_its_own_entry_and_only_its_own_clause() {
+        let own = b"module=behaviour::b_x\nclause=two\n\0";
+        let clauses = [&b"module=behaviour::b_w\nclause=one\n\0"[..], own].concat();
+        let guest = cut(&program("b_x", 0x1_0400, &clauses), "b_x").unwrap();
+        let elf = Program::parse(&guest).unwrap();
+        assert_eq!(doubleword(&guest, ENTRY), Some(0x1_0400));
+        assert_eq!(elf.content(elf.section(".clause").unwrap()), Some(&own[..]));
+        let error = cut(&program("b_y", 0, &clauses), "b_x").unwrap_err();
+        assert!(error.to_string().contains("no case b_x"), "{error}");
+        let error = cut(&program("b_y", 0, &clauses), "b_y").unwrap_err();
+        assert!(error.to_string().contains("declares no clause"), "{error}");
+    }
+
+    #[test]
+    fn no_byte_of_a_damaged_program_leads_out_of_it() {
+        let whole = program("b_x", 1, b"module=behaviour::b_x\n\0");
+        // The last fields of the last section header are not read.
+        for length in 0..whole.len() - 20 {
+            assert!(cut(&whole[..length], "b_x").is_err(), "{length}");
+        }
+        for place in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[place] = 0xFF;
+            // It may still be a program; it must only be read to the end.
+            let _ = cut(&damaged, "b_x");
+        }
+    }
 }
