@@ -3,6 +3,7 @@
 //! The tests run the real rules, [`give`], [`pass`] and [`join`], over [`Words`] and [`Passing`] that stop at
 //! every access. A CPU's state is the last place of its guest, and the answers to its accesses since then. To take a
 //! step the CPU runs again from that place up to the next access. In this way every reachable state is visited once.
+//! Many states of all CPUs have the same state of one CPU: what it does next is found once ([`Cpus`]).
 //!
 //! The guests do their worst: as long as its CPUs have actions left, each of them gives up its turn, waits, stops,
 //! ends, signals another CPU or starts one at any time.
@@ -10,7 +11,7 @@
 use super::{Passing, Reason, Word, Words, begin, bit, give, join};
 use crate::state::schedule::NEVER;
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::vec::Vec;
@@ -63,18 +64,35 @@ enum Access {
     Arrive(Place),
 }
 
-/// One CPU.
+/// One CPU, as the rules have it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Cpu {
+    me: u16,
     place: Place,
     answers: Vec<u64>,
-    next: Access,
+}
+
+/// A state of one CPU, by its number in [`Cpus`], and where the CPU is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Local {
+    number: u32,
+    place: Place,
+}
+
+/// Every state of one CPU that a search has met.
+#[derive(Default)]
+struct Cpus {
+    numbers: HashMap<Cpu, u32>,
+    /// Each state, with what the CPU is about to do.
+    all: Vec<(Cpu, Access)>,
+    /// The state that follows when the access has this answer.
+    after: HashMap<(u32, u64), Local>,
 }
 
 /// The state of all CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
-    cpus: Vec<Cpu>,
+    cpus: [Option<Local>; MOST],
     holder: u64,
     ready: u64,
     ended: u64,
@@ -100,9 +118,22 @@ struct State {
 }
 
 impl State {
+    fn local(&self, cpu: usize) -> Local {
+        self.cpus[cpu].expect("the configuration has this CPU")
+    }
+
+    fn place(&self, cpu: usize) -> Place {
+        self.local(cpu).place
+    }
+
+    /// The places of all CPUs.
+    fn places(&self) -> impl Iterator<Item = Place> {
+        self.cpus.iter().flatten().map(|local| local.place)
+    }
+
     fn has_signal(&self, cpu: u16) -> bool {
         let cpu = usize::from(cpu);
-        self.sent[cpu] && matches!(self.cpus[cpu].place, Place::Waits(_))
+        self.sent[cpu] && matches!(self.place(cpu), Place::Waits(_))
     }
 }
 
@@ -352,6 +383,7 @@ struct Search {
     cpus: u16,
     /// Commands that are given for when every CPU waits. Without them no CPU cares for all: another always seems to.
     commands: Option<u8>,
+    known: RefCell<Cpus>,
 }
 
 /// What a search has seen.
@@ -367,15 +399,13 @@ struct Seen {
 impl Search {
     fn first(&self, actions: &[u8]) -> State {
         let count = usize::from(self.cpus);
-        let place = |cpu| if cpu == 0 { Place::Runs } else { Place::Joins };
+        let cpu = |me: u16| {
+            let place = if me == 0 { Place::Runs } else { Place::Joins };
+            let answers = Vec::new();
+            (me < self.cpus).then(|| self.advance(Cpu { me, place, answers }))
+        };
         let mut state = State {
-            cpus: (0..count)
-                .map(|cpu| Cpu {
-                    place: place(cpu),
-                    answers: Vec::new(),
-                    next: Access::Choose,
-                })
-                .collect(),
+            cpus: [cpu(0), cpu(1), cpu(2), cpu(3)],
             holder: 0,
             ready: 0,
             ended: 0,
@@ -395,18 +425,18 @@ impl Search {
             clock: 1,
         };
         state.left[..count].copy_from_slice(&actions[..count]);
-        for cpu in 0..count {
-            self.advance(&mut state, cpu);
-        }
         state
     }
 
-    /// Runs CPU `number` up to its next access.
-    fn advance(&self, state: &mut State, number: usize) {
+    /// Runs a CPU up to its next access.
+    fn advance(&self, mut cpu: Cpu) -> Local {
         loop {
-            let cpu = &mut state.cpus[number];
+            if let Some(&number) = self.known.borrow().numbers.get(&cpu) {
+                let place = cpu.place;
+                return Local { number, place };
+            }
             let replay = Replay {
-                me: number as u16,
+                me: cpu.me,
                 cpus: self.cpus,
                 exact: self.exact,
                 place: cpu.place,
@@ -419,22 +449,40 @@ impl Search {
                 resume_unwind(stopped);
             }
             let next = replay.next.take().expect("a CPU stops at an access");
-            match next {
-                Access::Arrive(place) => {
-                    cpu.place = place;
-                    cpu.answers.clear();
-                }
-                next => {
-                    cpu.next = next;
-                    return;
-                }
+            if let Access::Arrive(place) = next {
+                cpu.place = place;
+                cpu.answers.clear();
+                continue;
             }
+            let mut known = self.known.borrow_mut();
+            let (number, place) = (known.all.len() as u32, cpu.place);
+            known.numbers.insert(cpu.clone(), number);
+            known.all.push((cpu, next));
+            return Local { number, place };
         }
+    }
+
+    /// What a CPU is about to do.
+    fn next(&self, local: Local) -> Access {
+        self.known.borrow().all[local.number as usize].1
+    }
+
+    /// The state of a CPU when its access has this answer.
+    fn answered(&self, local: Local, answer: u64) -> Local {
+        let key = (local.number, answer);
+        if let Some(&after) = self.known.borrow().after.get(&key) {
+            return after;
+        }
+        let mut cpu = self.known.borrow().all[local.number as usize].0.clone();
+        cpu.answers.push(answer);
+        let after = self.advance(cpu);
+        self.known.borrow_mut().after.insert(key, after);
+        after
     }
 
     /// The states that follow when CPU `number` does what it is about to do: none if it cannot.
     fn step(&self, state: &State, number: usize) -> Vec<State> {
-        let access = state.cpus[number].next;
+        let access = self.next(state.local(number));
         let me = number as u16;
         if self.exact
             && !matches!(
@@ -539,7 +587,7 @@ impl Search {
             Access::Idle => {
                 let replay_earliest = after.wake_at[..usize::from(self.cpus)].iter().min();
                 let first = *replay_earliest.expect("there are CPUs");
-                if after.cpus[number].place == Place::Down || first == NEVER {
+                if after.place(number) == Place::Down || first == NEVER {
                     return Vec::new();
                 }
                 after.clock = first + 1;
@@ -555,15 +603,14 @@ impl Search {
     }
 
     fn answer(&self, mut state: State, number: usize, answer: u64) -> State {
-        state.cpus[number].answers.push(answer);
-        self.advance(&mut state, number);
+        state.cpus[number] = Some(self.answered(state.local(number), answer));
         state
     }
 
     /// Every CPU was found waiting: none may have anything to do.
     fn check_all_wait(state: &State) {
-        for (number, cpu) in state.cpus.iter().enumerate() {
-            let waits = match cpu.place {
+        for (number, place) in state.places().enumerate() {
+            let waits = match place {
                 Place::Waits(clock) => !clock && !state.sent[number],
                 // Another CPU may have found the guest down at the same time.
                 Place::Joins | Place::Stopped | Place::Ended | Place::Down => true,
@@ -587,7 +634,7 @@ impl Search {
             assert_eq!(state.orders[cpu], 0, "CPU {cpu} has an order: {state:#?}");
             // In real time two CPUs may find this at the same time.
             let is_down = matches!(
-                state.cpus[cpu].place,
+                state.place(cpu),
                 Place::Stopped | Place::Ended | Place::Joins | Place::Down
             );
             assert!(is_down, "CPU {cpu} does something: {state:#?}");
@@ -597,7 +644,7 @@ impl Search {
     /// Nothing more happens: then no CPU may have work.
     fn check_rest(&self, state: &State, seen: &mut Seen) {
         let cpus = usize::from(self.cpus);
-        if state.cpus.iter().any(|cpu| cpu.place == Place::Down) {
+        if state.places().any(|place| place == Place::Down) {
             seen.down += 1;
             return;
         }
@@ -607,7 +654,7 @@ impl Search {
                 state.orders[cpu], 0,
                 "an order to CPU {cpu} is lost: {state:#?}"
             );
-            let waits = matches!(state.cpus[cpu].place, Place::Waits(_));
+            let waits = matches!(state.place(cpu), Place::Waits(_));
             assert!(
                 !(waits && state.sent[cpu]),
                 "a wake-up of CPU {cpu} is lost: {state:#?}"
@@ -618,9 +665,9 @@ impl Search {
             !self.exact || state.ready == 0,
             "a CPU is ready and has no turn: {state:#?}"
         );
-        let is_down = |cpu: &Cpu| matches!(cpu.place, Place::Stopped | Place::Ended | Place::Joins);
+        let is_down = |place| matches!(place, Place::Stopped | Place::Ended | Place::Joins);
         assert!(
-            !state.cpus.iter().all(is_down),
+            !state.places().all(is_down),
             "the end is not recognized: {state:#?}"
         );
     }
@@ -667,11 +714,11 @@ fn place(state: &mut State, word: Word) -> &mut u64 {
 }
 
 fn search(exact: bool, cpus: u16, actions: &[u8]) -> Seen {
-    let commands = None;
     let search = Search {
         exact,
         cpus,
-        commands,
+        commands: None,
+        known: RefCell::default(),
     };
     let seen = search.all(actions);
     std::eprintln!("{cpus} CPUs, exact {exact}, {actions:?}: {seen:?}");
@@ -710,6 +757,7 @@ fn in_real_time_a_cpu_finds_that_all_wait_only_if_none_has_work_and_no_other_fin
         exact: false,
         cpus: 2,
         commands: Some(0),
+        known: RefCell::default(),
     };
     assert!(search.all(&[0, 0]).at_rest != 0);
 }
