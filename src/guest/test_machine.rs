@@ -67,12 +67,29 @@ pub type StoreWatcher = Box<dyn Fn() + Send + Sync>;
 pub type Meanwhile = Box<dyn FnOnce(&mut TestMachine)>;
 
 /// So many zeros, of which hardly any are looked at. An allocator has a block of this size from the system, which gives a page
-/// when it is touched; of a smaller one it would set every byte.
+/// when it is touched; of a smaller one it would set every byte. That is quicker only where most pages are touched.
 fn untouched(length: usize) -> Vec<u8> {
     const FROM_THE_SYSTEM: usize = 33 << 20;
+    const LEAST: usize = 1 << 20;
+    if length <= LEAST {
+        return vec![0; length];
+    }
     let mut zeros = vec![0; length.max(FROM_THE_SYSTEM)];
     zeros.truncate(length);
     zeros
+}
+
+/// The bytes of a value. In a test program that is hardly optimised this takes a tenth of what a copy of a slice does, and the
+/// tests do it billions of times.
+fn piece<const N: usize>(bytes: &[u8], at: usize) -> &[u8; N] {
+    bytes[at..].first_chunk().expect("the value is in storage")
+}
+
+/// Like [`piece`], to change it.
+fn piece_mut<const N: usize>(bytes: &mut [u8], at: usize) -> &mut [u8; N] {
+    bytes[at..]
+        .first_chunk_mut()
+        .expect("the value is in storage")
 }
 
 /// The machine below.
@@ -151,6 +168,8 @@ pub struct TestMachine {
     pub watcher: Option<Watcher>,
     /// What looks at each store of bytes into guest storage.
     pub store_watcher: Option<StoreWatcher>,
+    /// The doublewords of the HSA that have been stored into as they were, by their places, if somebody wants to know.
+    pub before: Option<BTreeMap<usize, [u8; 8]>>,
 }
 
 impl TestMachine {
@@ -158,7 +177,7 @@ impl TestMachine {
     #[must_use]
     pub fn new(storage: u64, hsa: u64) -> Self {
         Self {
-            storage: vec![0; storage as usize],
+            storage: untouched(storage as usize),
             hsa: untouched(hsa as usize),
             keys: vec![0; (storage / PAGE) as usize],
             counters: [0; 2],
@@ -195,13 +214,35 @@ impl TestMachine {
             traced: Vec::new(),
             watcher: None,
             store_watcher: None,
+            before: None,
+        }
+    }
+
+    /// Whether the HSA is as it was when [`Self::before`] began. To compare all of it would take a hundred times as long as
+    /// most routines.
+    #[must_use]
+    pub fn hsa_is_as_before(&self) -> bool {
+        let before = self.before.as_ref().expect("somebody wants to know");
+        let mut stored = before.iter();
+        stored.all(|(&at, bytes)| self.hsa[at..][..8] == *bytes)
+    }
+
+    /// Notes what is in the HSA before something is stored there.
+    fn note(&mut self, at: usize, length: usize) {
+        let Some(before) = &mut self.before else {
+            return;
+        };
+        for at in (at / 8 * 8..at + length).step_by(8) {
+            before.entry(at).or_insert(*piece(&self.hsa, at));
         }
     }
 
     fn read<const N: usize>(&self, at: Absolute) -> [u8; N] {
-        let mut bytes = [0; N];
-        self.load(at, &mut bytes);
-        bytes
+        *piece(&self.storage, at.0 as usize)
+    }
+
+    fn write<const N: usize>(&mut self, at: Absolute, bytes: [u8; N]) {
+        *piece_mut(&mut self.storage, at.0 as usize) = bytes;
     }
 
     /// The index in the HSA of a real address of it.
@@ -241,7 +282,7 @@ impl TestMachine {
     }
 
     pub fn store_u16(&mut self, at: Absolute, value: u16) {
-        self.store(at, &value.to_be_bytes());
+        self.write(at, value.to_be_bytes());
     }
 
     pub fn load_u64(&self, at: Absolute) -> u64 {
@@ -249,7 +290,7 @@ impl TestMachine {
     }
 
     pub fn store_u64(&mut self, at: Absolute, value: u64) {
-        self.store(at, &value.to_be_bytes());
+        self.write(at, value.to_be_bytes());
     }
 
     pub fn load_u32(&self, at: Absolute) -> u32 {
@@ -257,7 +298,7 @@ impl TestMachine {
     }
 
     pub fn store_u32(&mut self, at: Absolute, value: u32) {
-        self.store(at, &value.to_be_bytes());
+        self.write(at, value.to_be_bytes());
     }
 
     pub fn compare_and_swap_u32(
@@ -466,13 +507,13 @@ impl Hardware for TestMachine {
     }
 
     fn hsa_load(&self, at: Real) -> u64 {
-        let bytes = &self.hsa[self.in_hsa(at)..][..8];
-        u64::from_be_bytes(bytes.try_into().expect("eight bytes"))
+        u64::from_be_bytes(*piece(&self.hsa, self.in_hsa(at)))
     }
 
     fn hsa_store(&mut self, at: Real, value: u64) {
         let index = self.in_hsa(at);
-        self.hsa[index..][..8].copy_from_slice(&value.to_be_bytes());
+        self.note(index, 8);
+        *piece_mut(&mut self.hsa, index) = value.to_be_bytes();
         if let Some(watcher) = &self.watcher {
             watcher(self, at);
         }
@@ -480,9 +521,16 @@ impl Hardware for TestMachine {
 
     fn hsa_fill(&mut self, at: Real, length: u64, value: u64) {
         assert_eq!(length % 256, 0, "a piece of 256 bytes is not whole");
-        for offset in (0..length).step_by(8) {
-            self.hsa_store(at.offset(offset), value);
+        if self.watcher.is_some() {
+            for offset in (0..length).step_by(8) {
+                self.hsa_store(at.offset(offset), value);
+            }
+            return;
         }
+        let (index, length) = (self.in_hsa(at), length as usize);
+        self.note(index, length);
+        let (doublewords, _) = self.hsa[index..][..length].as_chunks_mut();
+        doublewords.fill(value.to_be_bytes());
     }
 
     fn hsa_fetch(&self, at: Real, into: &mut [u8]) {
@@ -502,6 +550,7 @@ impl Hardware for TestMachine {
     fn copy_page(&mut self, from: Frame, to: Real) {
         let from = from.origin().absolute();
         let index = self.in_hsa(to);
+        self.note(index, PAGE as usize);
         let page = &self.storage[from.0 as usize..][..PAGE as usize];
         self.hsa[index..][..PAGE as usize].copy_from_slice(page);
     }
