@@ -21,6 +21,8 @@ use measure::{
 };
 use tempfile::{NamedTempFile, TempDir};
 
+use crate::suite;
+
 /// No run of a test lasts longer; most take a second.
 pub const LIMIT: Duration = Duration::from_secs(300);
 
@@ -125,6 +127,13 @@ pub fn with_parameters(name: &str, mark: &[u8], parameters: &[u64]) -> Result<Na
     Ok(file)
 }
 
+/// The image, and the program of the behaviour guests.
+pub fn cases() -> Result<()> {
+    image()?;
+    let first = behaviour_guests().into_iter().next();
+    first.map_or(Ok(()), |guest| guest_file(&guest).map(drop))
+}
+
 /// The image.
 pub fn image() -> Result<PathBuf> {
     provide(&Progress::Plain)?;
@@ -152,7 +161,7 @@ pub fn above(options: &RunOptions) -> Result<RunOutcome> {
     let directory = TempDir::new().context("cannot create a directory for the run")?;
     let mut options = options.clone();
     options.out = Some(directory.path().to_owned());
-    run(&options, &Progress::Silent)
+    suite::step(&options.guest, || run(&options, &Progress::Silent))
 }
 
 /// Like [`above`]; the guest must end with success.

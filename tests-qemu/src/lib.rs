@@ -3,6 +3,7 @@
 //! - [`ipl`]: one guest, above the machine or on bare QEMU, in a directory of its own.
 //! - [`chance`]: whether samples differ by chance alone.
 //! - [`command`]: the host command as a person starts it.
+//! - [`suite`]: tests, each in a process of its own, and who runs beside whom; [`prices`]: what they take.
 //! - [`panics`]: the panics that the traps of the image reach.
 //! - [`survivors`]: small changes of the source that no test notices.
 //!
@@ -14,4 +15,6 @@ pub mod chance;
 pub mod command;
 pub mod ipl;
 pub mod panics;
+pub mod prices;
+pub mod suite;
 pub mod survivors;

@@ -2,13 +2,8 @@
 //! prints the same there. Together their runs show every statement of the books that applies: an assertion of a
 //! guest names it.
 
-use std::{
-    env,
-    sync::{Arc, Condvar, Mutex},
-    thread,
-};
+use std::{collections::BTreeMap, process::ExitCode};
 
-use libtest_mimic::{Arguments, Failed, Trial};
 use measure::{
     computer::progress::Progress,
     conformance::{
@@ -22,72 +17,43 @@ use measure::{
         run::{NativeOptions, run_native},
     },
 };
-use tests_qemu::ipl;
+use serde::{Deserialize, Serialize};
+use tests_qemu::{
+    ipl,
+    suite::{self, Entry, Suite},
+};
 
-/// What all runs in one QEMU have shown.
-#[derive(Default)]
+/// What a guest has shown.
+#[derive(Serialize, Deserialize)]
 struct Shown {
-    /// The evidence, and how many guests have ended.
-    ended: Mutex<(Evidence, usize)>,
-    one_more: Condvar,
-}
-
-/// What one guest shows. It counts as ended when this is dropped, also by a panic.
-struct Showing {
+    /// The QEMU, if there are several.
+    version: String,
     evidence: Evidence,
-    all: Arc<Shown>,
 }
 
-impl Drop for Showing {
-    fn drop(&mut self) {
-        let mut ended = self.all.ended.lock().unwrap();
-        ended.0.extend(std::mem::take(&mut self.evidence));
-        ended.1 += 1;
-        self.all.one_more.notify_all();
+/// Names every statement that no guest has shown, on each QEMU.
+fn judge(shown: &[String]) -> anyhow::Result<()> {
+    let mut all: BTreeMap<String, Evidence> = BTreeMap::new();
+    for text in shown {
+        let shown: Shown = serde_json::from_str(text)?;
+        all.entry(shown.version).or_default().extend(shown.evidence);
     }
-}
-
-impl Shown {
-    /// Waits for this number of guests, and names every statement that none of them has shown.
-    fn judge(&self, guests: usize) -> anyhow::Result<()> {
-        let ended = self.ended.lock().unwrap();
-        let mut ended = (self.one_more)
-            .wait_while(ended, |ended| ended.1 < guests)
-            .unwrap();
-        let statements = Statements::read(&conformance::directory())?;
-        let mut missing = String::new();
-        for judged in std::mem::take(&mut ended.0).judge(&statements)? {
+    let statements = Statements::read(&conformance::directory())?;
+    let mut missing = String::new();
+    for (version, evidence) in all {
+        for judged in evidence.judge(&statements)? {
             if let Status::NotShown(why) = judged.status {
-                missing += &format!("{}: {why}\n", judged.statement.id);
+                missing += &format!("{}{version}: {why}\n", judged.statement.id);
             }
         }
-        anyhow::ensure!(missing.is_empty(), "not shown:\n{missing}");
-        Ok(())
     }
+    anyhow::ensure!(missing.is_empty(), "not shown:\n{missing}");
+    Ok(())
 }
 
-/// Guests that wait for many seconds of the host's clock. They begin first, and the others run meanwhile.
-const WAITING: [&str; 2] = ["b_watchdog_of_two", "b_watchdog"];
-
-/// How many guests run side by side, if the environment does not say it as for the harness of the other tests: one more than
-/// there are CPUs, because a guest often waits.
-fn threads() -> Option<usize> {
-    let said = env::var("RUST_TEST_THREADS").ok();
-    match said.and_then(|threads| threads.parse().ok().filter(|threads| *threads > 0)) {
-        Some(threads) => Some(threads),
-        None => Some(thread::available_parallelism().ok()?.get() + 1),
-    }
-}
-
-fn main() -> anyhow::Result<()> {
-    let mut arguments = Arguments::from_args();
-    arguments.test_threads = arguments.test_threads.or_else(threads);
+fn main() -> anyhow::Result<ExitCode> {
     let qemus = ipl::qemus(&Progress::Plain)?;
-    let mut guests = ipl::behaviour_guests();
-    guests.sort_by_key(|guest| !WAITING.contains(&guest.as_str()));
-    // The statements need every guest.
-    let is_whole = arguments.filter.is_none() && arguments.skip.is_empty();
-    let (mut trials, mut last) = (Vec::new(), Vec::new());
+    let mut entries = Vec::new();
     for qemu in &qemus {
         let (major, minor, _) = qemu.version;
         let version = if qemus.len() > 1 {
@@ -95,29 +61,34 @@ fn main() -> anyhow::Result<()> {
         } else {
             String::new()
         };
-        let shown = Arc::new(Shown::default());
-        for guest in &guests {
-            let (name, qemu, all) = (guest.clone(), qemu.clone(), shown.clone());
-            trials.push(Trial::test(format!("{guest}{version}"), move || {
-                let evidence = Evidence::default();
-                let mut showing = Showing { evidence, all };
-                let result = behaves(&name, &qemu, &mut showing.evidence);
-                result.map_err(|error| Failed::from(format!("{error:#}")))
-            }));
-        }
-        if is_whole {
-            let (number, name) = (guests.len(), "every_statement_that_applies_is_shown");
-            last.push(Trial::test(format!("{name}{version}"), move || {
-                let result = shown.judge(number);
-                result.map_err(|error| Failed::from(format!("{error:#}")))
-            }));
+        for guest in ipl::behaviour_guests() {
+            let (qemu, version) = (qemu.clone(), version.clone());
+            entries.push(Entry {
+                name: format!("{guest}{version}"),
+                is_long: false,
+                perform: Box::new(move || {
+                    let mut evidence = Evidence::default();
+                    let result = behaves(&guest, &qemu, &mut evidence);
+                    let version = version.clone();
+                    let shown = serde_json::to_string(&Shown { version, evidence }).unwrap();
+                    suite::say(&shown).unwrap();
+                    result.unwrap_or_else(|error| panic!("{error:#}"));
+                }),
+            });
         }
     }
-    // These wait for the others, which have begun by then.
-    trials.extend(last);
-    // No early exit between this and the end: nothing runs beside the trials.
-    libtest_mimic::run(&arguments, trials).exit();
+    let suite = Suite {
+        name: "behaviour",
+        entries,
+        prepare: ipl::cases,
+        whole: Some(("every_statement_that_applies_is_shown", Box::new(judge))),
+    };
+    Ok(suite.run())
 }
+
+/// Guests whose CPUs wait for each other hundreds of times. On a bare QEMU that counts instructions each of these waits lasts as
+/// long as a turn, so there their CPUs run side by side; what they print does not depend on it.
+const SIDE_BY_SIDE: [&str; 1] = ["b_purge"];
 
 /// Runs a guest in each of its configurations, and adds what it shows.
 fn behaves(guest: &str, qemu: &Qemu, evidence: &mut Evidence) -> anyhow::Result<()> {
@@ -174,6 +145,7 @@ fn same_as_native(
             devices,
             qemu: Some(qemu.path.clone()),
             limit: ipl::LIMIT,
+            icount: !SIDE_BY_SIDE.contains(&guest),
             ..NativeOptions::new(guest)
         },
         &Progress::Silent,

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use tests_qemu::{
     chance::{Distance, by_routine},
     command::{self, Finished},
+    suite::test,
 };
 
 use crate::guest::{NO_CIPHER_TESTS, boot};

@@ -3,7 +3,7 @@
 use std::fs;
 
 use tempfile::TempDir;
-use tests_qemu::command;
+use tests_qemu::{command, suite::test};
 
 use crate::guest::{boot, run_linux};
 

@@ -1,7 +1,8 @@
-//! Linux below which is another emulator. The harness begins the tests in the order of their names, and this one takes longer
-//! than any other.
+//! Linux below which is another emulator. It takes longer than any other test.
 
 use tempfile::TempDir;
+
+use tests_qemu::suite::test;
 
 use crate::guest::{NO_CIPHER_TESTS, run_linux};
 

@@ -9,6 +9,7 @@ use std::{
 use measure::{building::build, computer::progress::Progress};
 use tempfile::TempDir;
 use tests_qemu::command::{self, Finished};
+use tests_qemu::suite::test;
 
 /// `check` in this directory.
 fn check(directory: &Path, line: &[&str]) -> Finished {

@@ -1,6 +1,7 @@
 //! What the machine costs Linux, in instructions. The figures are the same in every run.
 
 use measure::{bench::linux, computer::progress::Progress, linux::Release, options::RunOptions};
+use tests_qemu::suite::test;
 
 fn stays_within_its_budget(release: Release) {
     let shares = linux::budgeted(&RunOptions::default(), release, &Progress::Silent).unwrap();

@@ -10,6 +10,8 @@ use measure::{
     linux::{Release, cache::Cache, modules, packages},
 };
 
+use tests_qemu::suite::test;
+
 use crate::{
     guest::{Guest, initrd_with},
     isolation,

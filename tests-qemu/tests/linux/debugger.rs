@@ -10,6 +10,8 @@ use measure::{
 };
 use millimeter::link::trace;
 
+use tests_qemu::suite::test;
+
 use crate::{
     guest::{Answers, Guest, NO_CIPHER_TESTS, initrd, initrd_with_debugger, section},
     native,

@@ -10,7 +10,7 @@ use std::{
 };
 
 use tempfile::TempDir;
-use tests_qemu::command::Finished;
+use tests_qemu::{command::Finished, suite::test};
 
 use crate::guest::{boot, section};
 

@@ -4,6 +4,8 @@ use std::fs;
 
 use tempfile::TempDir;
 
+use tests_qemu::suite::test;
+
 use crate::guest::{boot, section};
 
 /// A command that says that it has ended with 0, goes on, and ends with 5 in the middle of a line.

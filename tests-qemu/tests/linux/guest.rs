@@ -15,7 +15,7 @@ use measure::{
 use tempfile::TempDir;
 use tests_qemu::{
     command::{self, Finished},
-    ipl,
+    ipl, suite,
 };
 
 /// For the kernel: no tests of its ciphers, which would take a third of a boot behind its boot stage.
@@ -46,7 +46,7 @@ pub fn boot_within(seconds: u32, directory: &Path, arguments: &[&str]) -> Finish
     let limit = seconds.to_string();
     let mut line = vec!["--rtc", ipl::DATE, "--out", "run", "--limit", &limit];
     line.extend_from_slice(arguments);
-    run_linux(directory, &line)
+    suite::step("boot", || run_linux(directory, &line))
 }
 
 /// The archive that the command makes, with this project's programs added.

@@ -13,7 +13,7 @@ use measure::{
     options::disk::Disk,
 };
 use tempfile::TempDir;
-use tests_qemu::{command::Finished, ipl};
+use tests_qemu::{command::Finished, ipl, suite::test};
 
 use crate::guest::{boot, initrd, initrd_of_disk, put};
 

@@ -1,8 +1,7 @@
 //! Debian's kernel above the machine.
 //!
 //! A boot takes as long as many other tests together, so one boot answers many questions: a script runs in the
-//! [`guest`], and the tests examine its output section by section. The harness begins the tests in the order of their names:
-//! those that take longest are in [`again`] and [`below`], so that no CPU waits for them at the end.
+//! [`guest`], and the tests examine its output section by section.
 
 mod again;
 mod bad_input;
@@ -22,6 +21,7 @@ mod messages;
 mod native;
 mod nested;
 mod perf;
+mod perfs_own;
 mod profile;
 mod real_time;
 mod reboot;
@@ -33,5 +33,26 @@ mod stacks;
 mod started;
 mod stat;
 mod storage;
-mod suite;
+
 mod systemd;
+
+use std::process::ExitCode;
+
+use measure::{building::build, computer::progress::Progress};
+use tests_qemu::{
+    ipl,
+    suite::{self, Suite},
+};
+
+fn main() -> ExitCode {
+    Suite {
+        name: "linux",
+        entries: suite::functions(),
+        prepare: || {
+            ipl::image()?;
+            build::build_programs(&Progress::Plain).map(drop)
+        },
+        whole: None,
+    }
+    .run()
+}

@@ -9,7 +9,7 @@ use measure::{
     options::{Events, RunOptions},
 };
 use tempfile::TempDir;
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite};
 
 use crate::guest::{self, Guest};
 
@@ -51,7 +51,9 @@ pub fn output_with(
     };
     let mut console = Vec::new();
     let mut screen = Screen::new(&mut console, false);
-    let ended = native::run(&options, ipl::LIMIT, &Progress::Plain, &mut screen);
+    let ended = suite::step("bare-boot", || {
+        native::run(&options, ipl::LIMIT, &Progress::Plain, &mut screen)
+    });
     let code = screen.code();
     let output = String::from_utf8_lossy(&console).into_owned();
     assert!(ended.is_ok() && code.is_some(), "{ended:?}:\n{output}");

@@ -4,6 +4,8 @@ use std::fs;
 
 use tempfile::TempDir;
 
+use tests_qemu::suite::test;
+
 use crate::{
     guest::{NO_CIPHER_TESTS, boot, initrd, section},
     stat::{LOOP, counted},

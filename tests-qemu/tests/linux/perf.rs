@@ -7,6 +7,8 @@ use std::{env, fs, path::Path};
 
 use measure::{computer::progress::Progress, linux::Release};
 
+use tests_qemu::suite::test;
+
 use crate::{
     changes, facilities,
     guest::{Answers, Guest, answers_of_kernel, assert_same_console},

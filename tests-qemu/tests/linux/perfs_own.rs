@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use measure::linux::Release;
 
+use tests_qemu::suite::test;
+
 use crate::{
     guest::{Guest, section},
     native,

@@ -10,7 +10,7 @@ use measure::{
     },
 };
 use tempfile::TempDir;
-use tests_qemu::command;
+use tests_qemu::{command, suite::test};
 
 use crate::guest::{boot, section};
 

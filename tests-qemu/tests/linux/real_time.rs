@@ -2,6 +2,8 @@
 
 use tempfile::TempDir;
 
+use tests_qemu::suite::test;
+
 use crate::guest::{boot, section};
 
 /// The script that the guest runs.

@@ -4,6 +4,8 @@ use std::{fs, thread};
 
 use tempfile::TempDir;
 
+use tests_qemu::suite::test;
+
 use crate::guest::{NO_CIPHER_TESTS, assert_same_console, boot, section};
 
 /// Every boot finds the same first file system, and clear storage. Only the clock, which a load leaves alone, tells

@@ -15,7 +15,7 @@ use measure::{
     linux::{cache::Cache, packages},
 };
 use tempfile::TempDir;
-use tests_qemu::command;
+use tests_qemu::{command, suite::test};
 
 const TARGET: &str = "s390x-unknown-linux-gnu";
 

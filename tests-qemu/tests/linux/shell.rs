@@ -7,7 +7,7 @@ use std::{
 };
 
 use tempfile::TempDir;
-use tests_qemu::command;
+use tests_qemu::{command, suite::test};
 
 /// How long a boot may take on a busy computer.
 const PATIENCE: Duration = Duration::from_secs(900);

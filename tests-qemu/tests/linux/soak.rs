@@ -10,6 +10,8 @@ use std::{
 
 use tempfile::TempDir;
 
+use tests_qemu::suite::test;
+
 use crate::guest::{NO_CIPHER_TESTS, boot_within, section};
 
 /// A moment in which the guest works, and some seconds in which it waits; a CPU goes and comes back now and then.

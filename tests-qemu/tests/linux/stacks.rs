@@ -18,7 +18,7 @@ use measure::{
 };
 use millimeter::link::stack::End;
 use tempfile::TempDir;
-use tests_qemu::command;
+use tests_qemu::{command, suite::test};
 
 use crate::guest::{self, NO_CIPHER_TESTS, boot};
 

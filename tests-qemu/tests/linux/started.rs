@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use tests_qemu::{
     command::{self, Finished},
     ipl,
+    suite::test,
 };
 
 /// A cache of its own for started systems; Debian's packages are those of all tests.

@@ -2,6 +2,8 @@
 
 use measure::linux::Release;
 
+use tests_qemu::suite::test;
+
 use crate::guest::{Guest, initrd};
 
 /// Fills storage above 2 GiB with copies of a file, and goes on below.

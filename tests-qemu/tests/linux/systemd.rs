@@ -9,6 +9,8 @@ use measure::{
 };
 use tempfile::TempDir;
 
+use tests_qemu::suite::test;
+
 use crate::guest::{NO_CIPHER_TESTS, boot, initrd_of_disk, put, section};
 
 /// Bytes of the disk. The file has holes.

@@ -17,6 +17,7 @@ use tempfile::TempDir;
 use tests_qemu::{
     chance::{Distance, by_routine},
     ipl,
+    suite::test,
 };
 
 /// A first run, in a folder that is gone afterwards.

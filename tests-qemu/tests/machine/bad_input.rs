@@ -18,6 +18,7 @@ use tempfile::TempDir;
 use tests_qemu::{
     command::{self, Finished},
     ipl,
+    suite::test,
 };
 
 fn run_measure(arguments: &[&str]) -> Finished {

@@ -3,6 +3,7 @@
 use std::fs;
 
 use measure::{building::repository::root, figures::figure::Figure};
+use tests_qemu::suite::test;
 
 fn text(file: &str) -> String {
     fs::read_to_string(root().join(file)).unwrap()

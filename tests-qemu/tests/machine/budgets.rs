@@ -2,7 +2,7 @@
 
 use measure::{bench, computer::progress::Progress};
 use millimeter::link::tally::Cause;
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 /// The time of a whole trap by the guest's clock, for the instruction of [`bench::trap`].
 const WHOLE_TRAP: &str = "trap-decode";

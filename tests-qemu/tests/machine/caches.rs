@@ -23,7 +23,7 @@ use millimeter::{
 };
 use object::{Object, ObjectSegment};
 use tempfile::TempDir;
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 use model::Remembered;
 

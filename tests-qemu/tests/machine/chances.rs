@@ -4,6 +4,7 @@ use measure::{numbers::quantities::Sampling, options::RunOptions};
 use tests_qemu::{
     chance::{critical, even},
     ipl,
+    suite::test,
 };
 
 /// Primes, so that they have no factor in common with the length of a loop.

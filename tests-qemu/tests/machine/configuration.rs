@@ -12,7 +12,7 @@ use measure::{
     symbols::{LIMITED, WAIT},
 };
 use millimeter::cpumf::sampling::BasicEntry;
-use tests_qemu::{command, ipl};
+use tests_qemu::{command, ipl, suite::test};
 
 /// The machine's own samples of a guest.
 fn samples(guest: &str, configuration: Configuration) -> (Vec<BasicEntry>, Vec<(String, u64)>) {

@@ -1,7 +1,7 @@
 //! The counters count exactly what the guest performed.
 
 use measure::{machine::run::RunOutcome, numbers::quantities::Sampling, options::RunOptions};
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 /// The lines `instructions expected N counted N difference N (phase)` of the guest `count`.
 #[derive(Debug, PartialEq, Eq)]

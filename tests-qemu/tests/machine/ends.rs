@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use tests_qemu::{
     command::{self, Finished},
     ipl,
+    suite::test,
 };
 
 /// Runs the command with a guest and these options, and keeps what it leaves in a directory.

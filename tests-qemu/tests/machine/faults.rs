@@ -21,7 +21,7 @@ use measure::{
     options::RunOptions,
 };
 use tempfile::{NamedTempFile, TempDir};
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 /// A run that sends many frames: sample data, counters, states.
 fn options() -> RunOptions {

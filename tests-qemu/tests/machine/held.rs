@@ -1,7 +1,7 @@
 //! The operator stops a guest at what it writes, and the guest does not notice.
 
 use measure::{machine::run::RunOutcome, options::RunOptions};
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 /// A guest that writes on its console, and one with two CPUs.
 const GUEST: &str = "b_stfl";

@@ -25,6 +25,7 @@ use tempfile::TempDir;
 use tests_qemu::{
     command::{self, Finished},
     ipl,
+    suite::test,
 };
 
 const BEGIN: &str =

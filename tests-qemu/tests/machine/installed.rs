@@ -12,6 +12,7 @@ use measure::{
 };
 use tempfile::TempDir;
 use tests_qemu::command::{self, Finished};
+use tests_qemu::suite::test;
 
 /// Installs the command below this directory, from what the tests have built of it.
 fn install(root: &Path) {

@@ -22,7 +22,7 @@ use measure::{
 };
 use millimeter::link::state::Mode;
 use tempfile::TempDir;
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 use crate::hercules;
 

@@ -9,6 +9,7 @@ use std::{
 use measure::building::{repository::root, toolchain};
 use serde::Deserialize;
 use serde_json::Value;
+use tests_qemu::suite::test;
 
 /// The list of `cargo deny`, which holds more than this test where it is installed.
 const LIST: &str = ".cargo/deny.toml";

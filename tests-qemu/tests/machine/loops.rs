@@ -20,7 +20,7 @@ use measure::{
 };
 use millimeter::link::state::{Mode, Reason};
 use tempfile::{NamedTempFile, TempDir};
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 /// The kinds of loops of the guest.
 const KINDS: [Kind; 5] = [

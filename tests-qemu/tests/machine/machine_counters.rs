@@ -4,7 +4,7 @@ use measure::{
     options::{RunOptions, configuration::Configuration, counter_choice::CounterChoice},
     views::json,
 };
-use tests_qemu::{command, ipl};
+use tests_qemu::{command, ipl, suite::test};
 
 /// The machine's counters, by names of sets and by numbers.
 fn machine_counters(options: &RunOptions) -> (serde_json::Value, String) {

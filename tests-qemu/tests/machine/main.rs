@@ -1,6 +1,5 @@
 //! The machine, its guests and the host command together, except for Linux and the behaviour guests. This is one
-//! program, so that tests of all files run side by side and are linked once. The harness begins the tests in the order of
-//! their names: those that take longest are in [`again`], so that no CPU waits for them at the end.
+//! program, so that tests of all files run side by side and are linked once.
 
 mod again;
 mod bad_input;
@@ -38,3 +37,20 @@ mod tracing;
 mod translations;
 mod virtio;
 mod work_units;
+
+use std::process::ExitCode;
+
+use tests_qemu::{
+    ipl,
+    suite::{self, Suite},
+};
+
+fn main() -> ExitCode {
+    Suite {
+        name: "machine",
+        entries: suite::functions(),
+        prepare: || ipl::image().map(drop),
+        whole: None,
+    }
+    .run()
+}

@@ -3,6 +3,7 @@
 use std::{env, process::Command};
 
 use measure::building::repository;
+use tests_qemu::suite::test;
 
 /// Cases of each of the seven comparisons: a million in all.
 const CASES: &str = "150000";

@@ -1,6 +1,6 @@
 //! The machine counts every monitor call, at a low price.
 
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 #[test]
 fn ten_million_monitor_calls_are_counted_exactly_and_take_at_most_200_instructions_each() {

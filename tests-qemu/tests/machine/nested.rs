@@ -15,7 +15,7 @@ use millimeter::link::{
     state::Mode,
     tally::Cause,
 };
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 /// A guest whose rounds are known, its mark, and the instructions of a round: all of them, and those that millicode
 /// performs.

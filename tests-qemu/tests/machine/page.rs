@@ -7,7 +7,7 @@ use measure::{
     views::html,
 };
 use tempfile::TempDir;
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 /// Bytes that every mail system takes.
 const MOST: u64 = 2_000_000;

@@ -1,6 +1,6 @@
 //! No trap reaches more panics than the table says.
 
-use tests_qemu::{ipl, panics};
+use tests_qemu::{ipl, panics, suite::test};
 
 #[test]
 fn the_traps_reach_no_more_panics_than_the_table_allows() {

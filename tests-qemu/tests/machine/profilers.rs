@@ -16,7 +16,7 @@ use millimeter::his::{
     registry::WINDOW,
 };
 use tempfile::TempDir;
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 /// Samples that a block of 4 KiB holds.
 const A_BLOCK: u64 = 126;

@@ -9,7 +9,7 @@ use measure::{
     computer::progress::Progress, machine::qemu::Qemu, numbers::quantities::Sampling,
     options::RunOptions,
 };
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 fn survives(guest: &str, sampling: Sampling) {
     let options = RunOptions {

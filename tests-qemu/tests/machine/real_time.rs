@@ -2,7 +2,7 @@
 
 use measure::{numbers::quantities::Sampling, options::RunOptions};
 use millimeter::link::state::Mode;
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 fn options(guest: &str) -> RunOptions {
     RunOptions {

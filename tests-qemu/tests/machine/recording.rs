@@ -8,7 +8,7 @@ use std::{
 use measure::{
     computer::progress::Progress, machine::run::RunOutcome, numbers::quantities::Sampling,
 };
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 /// The limit of the longest run. The run only has to end.
 const LIMIT: Duration = Duration::from_secs(1800);

@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use tests_qemu::{
     command::{self, Finished, program},
     ipl,
+    suite::test,
 };
 
 /// A computer that has QEMU and a command of a release, and nothing else that a program could start.

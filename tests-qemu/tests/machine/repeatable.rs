@@ -5,7 +5,7 @@ use std::time::Duration;
 use measure::{
     computer::person::Input, machine::run::RunOutcome, numbers::quantities::Sampling, views::json,
 };
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 fn measured(guest: &str, cpus: u32, interval: u64) -> RunOutcome {
     let mut options = ipl::options(guest);

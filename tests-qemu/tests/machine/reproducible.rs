@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use tests_qemu::{
     command::{self, program},
     ipl,
+    suite::test,
 };
 
 /// What the repository and the sources of dependencies are called in the image.

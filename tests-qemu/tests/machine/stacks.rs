@@ -22,7 +22,7 @@ use millimeter::{
     link::{stack::End, trace},
 };
 use tempfile::TempDir;
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 /// The guest with a call tree.
 const TREE: &str = "calls";

@@ -1,7 +1,7 @@
 //! Guests whose clock stands still while the machine works.
 
 use measure::{bench, numbers::quantities::Sampling, options::RunOptions};
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 #[test]
 fn to_a_guest_whose_clock_stands_still_an_instruction_that_is_performed_takes_no_longer_than_another()

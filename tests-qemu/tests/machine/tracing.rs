@@ -10,7 +10,7 @@ use measure::{
 };
 use millimeter::link::state::Mode;
 use tempfile::TempDir;
-use tests_qemu::{command, ipl};
+use tests_qemu::{command, ipl, suite::test};
 
 /// The guest of these tests. It is small and prints on its console.
 const GUEST: &str = "b_stfl";

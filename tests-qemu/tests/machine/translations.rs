@@ -8,7 +8,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use measure::numbers::quantities::Sampling;
 use tempfile::NamedTempFile;
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 const GUEST: &str = "random-translations";
 /// Blocks of a run.

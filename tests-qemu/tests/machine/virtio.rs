@@ -13,7 +13,7 @@ use measure::{
 };
 use millimeter::link::state::Mode;
 use tempfile::TempDir;
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 /// Bytes of the disk.
 const LENGTH: u64 = 4 << 20;

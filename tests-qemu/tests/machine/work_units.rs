@@ -14,7 +14,7 @@ use measure::{
     },
 };
 use tempfile::TempDir;
-use tests_qemu::ipl;
+use tests_qemu::{ipl, suite::test};
 
 #[test]
 fn samples_of_z_os_name_the_work_that_its_dispatcher_dispatched() {

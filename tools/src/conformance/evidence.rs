@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
 
 use super::{
     JudgedStatement, Status,
@@ -16,7 +17,7 @@ const OWN_END: &str = "FAILED checks: ";
 const LAST_WORDS: [&str; 2] = ["unexpected interruption: ", "panic: "];
 
 /// The evidence for one statement.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Claims {
     /// The runs in which an assertion held.
     shown: Vec<String>,
@@ -25,7 +26,7 @@ struct Claims {
 }
 
 /// The evidence of runs, by identifier of the statement.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence(BTreeMap<String, Claims>);
 
 impl Evidence {
