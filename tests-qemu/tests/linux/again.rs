@@ -51,6 +51,7 @@ fn most_varied(profile: &Profile, begin: u64) -> u64 {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn a_run_of_two_cpus_is_the_same_when_ten_milliseconds_are_looked_at_again() {
     let directory = TempDir::new().unwrap();
     let line = ["--fresh", "--cpus", "2", "--interval", "20000"];
@@ -90,15 +91,50 @@ fn a_run_of_two_cpus_is_the_same_when_ten_milliseconds_are_looked_at_again() {
     assert!(!other.is_chance(), "{other:?}");
 }
 
-#[test]
-fn a_run_that_went_on_from_a_kept_system_is_looked_at_again_if_it_has_a_date() {
+/// A run that goes on from a kept system, and the last milliseconds of it but one.
+fn kept_run() -> (TempDir, [String; 2]) {
     let directory = TempDir::new().unwrap();
     let line = ["--interval", "200000", "--", "ls -lR /proc/sys | md5sum"];
     let finished = boot(directory.path(), &line);
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let record = RunRecord::read(&directory.path().join("run")).unwrap();
     let length = (record.ended - record.begin) / 4096 / 1000;
-    let times = [format!("{}ms", length - 3), format!("{}ms", length - 1)];
+    let times = [3, 1].map(|before| format!("{}ms", length - before));
+    (directory, times)
+}
+
+#[test]
+fn a_run_that_went_on_from_a_kept_system_is_looked_at_again_if_it_has_a_date() {
+    let (directory, times) = kept_run();
+    let finished = zoom(&directory, &["--from", &times[0], "--to", &times[1]]);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(
+        finished
+            .output
+            .contains("The repeated run was the first one"),
+        "{finished:?}"
+    );
+    let finer = Profile::open(&directory.path().join("run-zoom-1")).unwrap();
+    // A CPU that works all the time has 2,000 samples in two milliseconds.
+    let taken: u64 = by_routine(&finer, 0, u64::MAX).values().sum();
+    assert!((500..=2_000).contains(&taken), "{taken}");
+    let finished = zoom(&directory, &["--from", "9ms", "--to", "8ms"]);
+    finished.assert_fails(2, &["--from before --to"]);
+
+    let line = ["linux", "--out", "dateless", "--", "true"];
+    let mut command = command::measure(&line).unwrap();
+    command.current_dir(directory.path());
+    assert_eq!(command::finish(command).unwrap().code, Some(0));
+    let mut command = command::measure(&["zoom", "dateless"]).unwrap();
+    command.current_dir(directory.path());
+    let finished = command::finish(command).unwrap();
+    finished.assert_fails(2, &["has no date", "--rtc"]);
+}
+
+#[test]
+#[ignore = "long: cargo soak runs it"]
+fn a_routine_of_the_kernel_is_traced_when_a_run_from_a_kept_system_is_looked_at_again() {
+    let (directory, times) = kept_run();
     // The kernel's routines are where this boot had them.
     let traces = [
         "-e",
@@ -124,15 +160,4 @@ fn a_run_that_went_on_from_a_kept_system_is_looked_at_again_if_it_has_a_date() {
         events.lines().all(|line| line.contains("__do_syscall+")),
         "{events}"
     );
-    let finished = zoom(&directory, &["--from", "9ms", "--to", "8ms"]);
-    finished.assert_fails(2, &["--from before --to"]);
-
-    let line = ["linux", "--out", "dateless", "--", "true"];
-    let mut command = command::measure(&line).unwrap();
-    command.current_dir(directory.path());
-    assert_eq!(command::finish(command).unwrap().code, Some(0));
-    let mut command = command::measure(&["zoom", "dateless"]).unwrap();
-    command.current_dir(directory.path());
-    let finished = command::finish(command).unwrap();
-    finished.assert_fails(2, &["has no date", "--rtc"]);
 }

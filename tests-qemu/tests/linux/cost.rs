@@ -22,6 +22,7 @@ fn a_boot_and_a_loop_stay_within_their_budgets() {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn a_boot_and_a_loop_of_the_later_kernel_stay_within_their_budgets() {
     stays_within_its_budget(Release::V6_12);
 }

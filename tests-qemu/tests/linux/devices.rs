@@ -219,12 +219,14 @@ fn an_executed_program_is_unchanged_on_the_disk_and_the_network_carries_what_was
 /// The network carries no data here: on QEMU 7.2 what this kernel sends by TCP does not arrive, on the bare machine
 /// either.
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn four_cpus_of_the_newer_kernel_find_the_same_devices() {
     small_devices(&["--release", "6.12", "--cpus", "4"], false);
 }
 
 /// Linux prefers storage above 2 GiB for what it reads.
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn devices_reach_storage_above_2_gib() {
     small_devices(&["--storage", "4G"], false);
 }
@@ -236,6 +238,7 @@ fn copied(directory: &Path, from: &str, to: &str) -> Finished {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn a_gigabyte_goes_from_one_disk_to_another_unchanged() {
     let directory = TempDir::new().unwrap();
     let (source, from) = disk(directory.path(), "from", LARGE);

@@ -126,6 +126,7 @@ fn perf_of_a_kernel_of_ones_own_counts_exactly_and_samples_what_is_hot() {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn the_same_boot_with_two_cpus_gives_the_same_bytes() {
     let questions = [stat::QUESTIONS_OF_ALL];
     let first = asked(Release::V6_1, 2, &questions);
@@ -141,6 +142,7 @@ fn the_same_boot_with_two_cpus_gives_the_same_bytes() {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn sixteen_cpus_count_exactly_and_the_same_boot_gives_the_same_bytes() {
     let guest = Guest {
         release: Release::V6_1,

@@ -174,6 +174,7 @@ fn check(directory: &TempDir, reasons: &[End]) {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn a_program_with_a_back_chain_has_the_shares_of_its_call_tree_and_its_calls_of_the_kernel_go_on_in_it()
  {
     let directory = run("-mbackchain", "--stacks");
