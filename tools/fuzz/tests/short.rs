@@ -1,6 +1,7 @@
 //! A short pass of every target, and its limits.
 
 use std::{
+    env,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -13,8 +14,11 @@ use fuzz::{
 /// What is allocated is counted for the whole process, so targets run one after the other.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// How long each target runs.
-const PASS: Duration = Duration::from_millis(1500);
+/// Names how many milliseconds each target runs: `cargo soak` gives them more.
+const PASS: &str = "MILLIMETER_PASS";
+
+/// How many they are otherwise.
+const SHORT: u64 = 500;
 
 /// The same inputs every time, as far as the time allows.
 const SEED: u64 = 113;
@@ -25,7 +29,10 @@ fn pass(name: &str) {
         .into_iter()
         .find(|target| target.name == name)
         .unwrap();
-    let end = Instant::now() + PASS;
+    let pass = env::var(PASS).map_or(SHORT, |text| {
+        text.parse().expect("milliseconds are a number")
+    });
+    let end = Instant::now() + Duration::from_millis(pass);
     let watched = Watched::default();
     let done = Run::new(target, SEED, watched).and_then(|mut run| {
         run.until(end)?;
