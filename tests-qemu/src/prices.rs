@@ -2,7 +2,7 @@
 //!
 //! `tests-qemu/prices.txt` has a line for each test of a suite: the seconds of processors that it took with all that it
 //! started, and the seconds that passed. A test is called slower if it takes more than a third more seconds of processors.
-//! Computers differ, so each run does the same piece of [work](reference::seconds), and its seconds and those of the table
+//! Computers differ, so each run does the same piece of work, and its seconds and those of the table
 //! say how fast one computer is beside the other. Seconds that passed say how well tests run side by side, and nothing else.
 //!
 //! A run leaves what it found below `target/times`. `cargo times` lists it.
@@ -70,7 +70,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares what was found with the table, on a computer on which the [work](reference::seconds) takes so long.
+    /// Compares what was found with the table, on a computer on which the work takes so long.
     pub fn new(found: &[Recorded], kept: &Kept, reference: f64) -> Self {
         let scale = kept.scale(Some(reference));
         let (mut slower, mut new, mut sums) = (Vec::new(), Vec::new(), [0.0, 0.0]);

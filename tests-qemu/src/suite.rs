@@ -4,9 +4,9 @@
 //! [entries](Entry) that it makes itself, and its command line is that of any other test program. What it has that Rust's
 //! harness has not:
 //!
-//! - Each test is a process ([`alone`]). So the processor's time that it takes is known, with that of every QEMU and Cargo it
+//! - Each test is a process (`suite/alone.rs`). So the processor's time that it takes is known, with that of every QEMU and Cargo it
 //!   starts, and a test that ends its process ends no other.
-//! - The longest test begins first, and one that mostly waits leaves its processor to others ([`places`]). Both come from the
+//! - The longest test begins first, and one that mostly waits leaves its processor to others (`suite/places.rs`). Both come from the
 //!   [kept prices](crate::prices).
 //! - What the tests need is built before the first one begins, so no test pays for it.
 //! - At its end a suite says which tests have become slower.
@@ -129,8 +129,17 @@ impl Suite {
     }
 
     fn run_all(&self) -> Result<ExitCode> {
-        let mut arguments = Arguments::from_args();
-        let is_whole = arguments.filter.is_none() && arguments.skip.is_empty() && !arguments.list;
+        let (mut arguments, filters) = arguments(env::args());
+        // `cargo soak` leaves out what is for releases.
+        let is_tier = arguments.ignored || arguments.skip.is_empty();
+        let is_whole = filters.is_empty() && is_tier && !arguments.list;
+        let is_wanted = |entry: &&Entry| {
+            let names = |filter: &String| match arguments.exact {
+                true => entry.name == *filter,
+                false => entry.name.contains(&filter[..]),
+            };
+            filters.is_empty() || filters.iter().any(names)
+        };
         let processors = arguments
             .test_threads
             .or_else(threads_of_environment)
@@ -161,6 +170,7 @@ impl Suite {
             ..Left::default()
         }));
         let mut order: Vec<(&Entry, Option<Price>)> = (self.entries.iter())
+            .filter(is_wanted)
             .map(|entry| (entry, kept.of(self.name, &entry.name)))
             .collect();
         // One without a price may be the longest.
@@ -220,6 +230,31 @@ impl Suite {
     }
 }
 
+/// Options of a test program whose value is the next word.
+const WITH_VALUES: [&str; 6] = [
+    "--test-threads",
+    "--skip",
+    "--format",
+    "--color",
+    "--logfile",
+    "-Z",
+];
+
+/// The command line, and the words of which a test's name must have one. The library takes one such word at most, Rust's own
+/// harness any number.
+fn arguments(words: impl Iterator<Item = String>) -> (Arguments, Vec<String>) {
+    let (mut options, mut filters, mut is_value) = (Vec::new(), Vec::new(), false);
+    for (place, word) in words.enumerate() {
+        if place == 0 || is_value || word.starts_with('-') {
+            is_value = !is_value && WITH_VALUES.contains(&&word[..]);
+            options.push(word);
+        } else {
+            filters.push(word);
+        }
+    }
+    (Arguments::from_iter(options), filters)
+}
+
 /// How many tests run side by side, if the environment says it as for Rust's own harness.
 fn threads_of_environment() -> Option<usize> {
     env::var("RUST_TEST_THREADS").ok()?.parse().ok()
@@ -259,4 +294,22 @@ fn ended_into(
         Ok(())
     };
     check().map_err(|error: anyhow::Error| Failed::from(format!("{error:#}")))
+}
+
+#[cfg(test)]
+mod tests {
+    // Not all of them: the attribute of the suites has the name of Rust's own.
+    use super::arguments;
+
+    #[test]
+    fn any_number_of_words_choose_tests_and_values_of_options_do_not() {
+        let line = "suite again:: --skip b_storm --ignored held:: --test-threads 3";
+        let (options, filters) = arguments(line.split(' ').map(str::to_owned));
+        assert_eq!(filters, ["again::", "held::"]);
+        assert_eq!(
+            (options.skip, options.test_threads),
+            (vec!["b_storm".to_owned()], Some(3))
+        );
+        assert!(options.ignored && options.filter.is_none());
+    }
 }
