@@ -123,16 +123,16 @@ fn needed() -> Vec<&'static str> {
     options
 }
 
-/// The questions: what `traced` does, and what gdb does with these kinds of watchpoints.
-fn debug(release: Release, cpus: u32, kinds: &[(&str, u32)]) {
+/// The questions: what `traced` does, and what gdb does with each kind of watchpoint.
+fn debug(release: Release, cpus: u32) {
     let guest = Guest { release, cpus };
     let script = format!("{SCRIPT}{TO_ITSELF}");
-    let questions: String = kinds.iter().map(|&kind| question(kind, &script)).collect();
+    let questions = WATCHPOINTS.map(|kind| question(kind, &script)).concat();
     let questions = format!("echo @traced; traced\n{questions}");
     let answers = guest.answers_with(&questions, &initrd_with_debugger(), &needed());
     let of_process: Vec<&str> = answers.of("traced").lines().take(OUTPUT.len()).collect();
     assert_eq!(of_process, OUTPUT, "{answers:?}");
-    for (name, _) in kinds {
+    for name in ["hardware", "software"] {
         let places = answers.of(name).lines().filter_map(|line| {
             let place = line.split_once(" in section ").map(|(place, _)| place);
             place.or_else(|| line.starts_with("left").then_some(line))
@@ -144,19 +144,13 @@ fn debug(release: Release, cpus: u32, kinds: &[(&str, u32)]) {
 #[test]
 #[ignore = "long: cargo soak runs it"]
 fn gdb_steps_and_watches_in_linux_6_12_on_one_cpu() {
-    debug(Release::V6_12, 1, &WATCHPOINTS);
-}
-
-/// Watching by single steps takes most of the time.
-#[test]
-fn gdb_steps_and_watches_by_the_hardware_in_linux_6_1() {
-    debug(Release::V6_1, 1, &WATCHPOINTS[..1]);
+    debug(Release::V6_12, 1);
 }
 
 #[test]
 #[ignore = "long: cargo soak runs it"]
 fn gdb_steps_and_watches_in_linux_6_1_on_two_cpus() {
-    debug(Release::V6_1, 2, &WATCHPOINTS);
+    debug(Release::V6_1, 2);
 }
 
 /// A bare QEMU 10 identifies what gdb needs here, if it translates one instruction at a time. It is late with a storage

@@ -111,6 +111,7 @@ fn a_guest_has_the_same_counters_above_two_machines_as_above_one() {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn the_cpus_of_a_guest_have_the_same_counters_above_two_machines_as_above_one() {
     for (guest, cpus) in [("search", 2), ("turns", 4)] {
         let run = |nested| {
@@ -333,6 +334,7 @@ fn counts_of_the_machine_below_are_those_of_a_machine_that_counts_by_its_clock()
 
 /// Each CPU has counters of its own, so no time in which another one has its turn is counted.
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn counts_of_the_machine_below_are_exact_with_two_cpus() {
     let problem_state = |outcome: &RunOutcome| {
         let sets = outcome.report.counters.iter();

@@ -39,11 +39,13 @@ fn twice_the_same(guest: &str, cpus: u32, interval: u64) {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn two_runs_from_the_same_date_give_the_same_bytes_on_one_cpu() {
     twice_the_same("workload", 1, 100_000);
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn two_runs_from_the_same_date_give_the_same_bytes_on_two_cpus() {
     twice_the_same("workload", 2, 100_000);
 }

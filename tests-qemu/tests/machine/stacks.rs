@@ -189,6 +189,7 @@ fn calls(outcome: &RunOutcome) -> &Calls {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn each_routine_has_the_inclusive_share_of_the_exact_call_tree() {
     let (outcome, _directory) = sampled(TREE, Some(64));
     let calls = calls(&outcome);
