@@ -4,7 +4,7 @@ use std::{
     env, fs,
     io::{Read, Seek, Write},
     path::Path,
-    process::{Command, ExitStatus, Stdio},
+    process::{self, Command, ExitStatus, Stdio},
     time::Instant,
 };
 
@@ -93,7 +93,8 @@ pub fn own_seconds() -> f64 {
 pub fn perform(name: &str, built: &Path) -> Result<Ended> {
     let mut output = tempfile::tempfile()?;
     let said = tempfile::NamedTempFile::new()?;
-    let program = env::current_exe()?;
+    // This program, also when another build has taken its place meanwhile.
+    let program = format!("/proc/{}/exe", process::id());
     let mut started = match install::in_path("setpriv") {
         // It does not outlive its suite, however that ends.
         Some(setpriv) => {
@@ -112,7 +113,7 @@ pub fn perform(name: &str, built: &Path) -> Result<Ended> {
         .stdout(output.try_clone()?)
         .stderr(output.try_clone()?)
         .spawn()
-        .with_context(|| format!("cannot start {}", program.display()))?;
+        .with_context(|| format!("cannot start {program}"))?;
     let id = child.id();
     if let Some(id) = i32::try_from(id).ok().and_then(Pid::from_raw) {
         waitid(
