@@ -127,11 +127,12 @@ pub fn with_parameters(name: &str, mark: &[u8], parameters: &[u64]) -> Result<Na
     Ok(file)
 }
 
-/// The image, and the program of the behaviour guests.
-pub fn cases() -> Result<()> {
+/// The image, and the behaviour guests: most of them are cases of one program, and some are programs of their own.
+pub fn behaviour() -> Result<()> {
     image()?;
-    let first = behaviour_guests().into_iter().next();
-    first.map_or(Ok(()), |guest| guest_file(&guest).map(drop))
+    behaviour_guests()
+        .iter()
+        .try_for_each(|guest| guest_file(guest).map(drop))
 }
 
 /// The image.

@@ -80,7 +80,7 @@ fn main() -> anyhow::Result<ExitCode> {
     let suite = Suite {
         name: "behaviour",
         entries,
-        prepare: ipl::cases,
+        prepare: ipl::behaviour,
         whole: Some(("every_statement_that_applies_is_shown", Box::new(judge))),
     };
     Ok(suite.run())
