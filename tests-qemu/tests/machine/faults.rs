@@ -25,8 +25,8 @@ use tests_qemu::{ipl, suite::test};
 
 /// A run that sends many frames: sample data, counters, states.
 fn options() -> RunOptions {
-    let mut options = ipl::options("compress");
-    options.sampling = Sampling::Every(10_000);
+    let mut options = ipl::options("brief");
+    options.sampling = Sampling::Every(2_000);
     options
 }
 

@@ -18,6 +18,7 @@ use measure::{
         run::RunOutcome,
         stage,
     },
+    numbers::quantities::Sampling,
     options::{RunOptions, emulator::Emulator},
 };
 use millimeter::link::state::Mode;
@@ -135,14 +136,15 @@ fn measured(outcome: &RunOutcome) -> (u64, Vec<(String, u64)>, String) {
     (report.taken(), hot, format!("{:?}", report.counters))
 }
 
-/// Measures the workload twice: from these forms, or as usual.
+/// Measures a workload twice: from these forms, or as usual.
 fn measures_alike(forms: [Option<Form>; 2]) {
     for qemu in ipl::qemus(&Progress::Silent).unwrap() {
         let [one, other] = forms.map(|form| {
             let options = RunOptions {
                 qemu: Some(qemu.path.clone()),
                 form,
-                ..ipl::options("workload")
+                sampling: Sampling::Every(100_000),
+                ..ipl::options("brief")
             };
             ipl::above_with_success(&options).unwrap()
         });
@@ -204,13 +206,14 @@ fn measures_in_hercules(form: Form, test: &str) {
         form: Some(form),
         mode: Mode::RealTime,
         limit: Some(ipl::LIMIT),
-        ..RunOptions::new("hash")
+        sampling: Sampling::Every(100_000),
+        ..RunOptions::new("brief")
     };
     let outcome = ipl::above_with_success(&options).unwrap();
     let report = &outcome.report;
     let hot = report.hot.iter();
     let work: u64 = hot
-        .filter(|hot| hot.symbol.contains("hash::work") || hot.symbol.contains("sha2::"))
+        .filter(|hot| hot.symbol.contains("brief::") || hot.symbol.contains("sha2::"))
         .map(|hot| hot.samples)
         .sum();
     // The busier the host is, the more samples are elsewhere.

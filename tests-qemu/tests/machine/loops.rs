@@ -76,22 +76,29 @@ fn a_cpu_that_takes_interruptions_without_end_leaves_the_other_cpu_its_turns() {
 
 #[test]
 fn a_cpu_that_takes_interruptions_without_end_is_reported_and_the_run_goes_on() {
-    let goes_on = |kind: Kind| {
-        let file = kind.guest();
-        let mut options = kind.options(&file, 1, Mode::Exact);
-        options.limit = Some(Duration::from_secs(12));
-        let outcome = ipl::above(&options).unwrap();
-        assert_eq!(outcome.end, End::TimeLimit, "{}", ipl::story(&outcome));
-        kind.is_reported(&outcome);
-        let progress = outcome.report.record.progress;
-        assert!(progress.is_some(), "{}", ipl::story(&outcome));
-    };
+    goes_on(KINDS[2]);
+}
+
+#[test]
+#[ignore = "long: cargo soak runs it"]
+fn a_cpu_that_takes_program_interruptions_without_end_is_reported_and_the_run_goes_on() {
     // Each of them works until its limit, so they do side by side.
     thread::scope(|scope| {
-        for &kind in &KINDS[2..] {
+        for &kind in &KINDS[3..] {
             scope.spawn(move || goes_on(kind));
         }
     });
+}
+
+fn goes_on(kind: Kind) {
+    let file = kind.guest();
+    let mut options = kind.options(&file, 1, Mode::Exact);
+    options.limit = Some(Duration::from_secs(12));
+    let outcome = ipl::above(&options).unwrap();
+    assert_eq!(outcome.end, End::TimeLimit, "{}", ipl::story(&outcome));
+    kind.is_reported(&outcome);
+    let progress = outcome.report.record.progress;
+    assert!(progress.is_some(), "{}", ipl::story(&outcome));
 }
 
 #[test]
@@ -157,12 +164,20 @@ fn operator_ends(kind: Kind, mode: Mode) {
 
 #[test]
 fn the_operator_ends_a_guest_that_takes_interruptions_without_end() {
-    let in_each_mode = [Mode::Interactive, Mode::RealTime];
+    operator_ends(KINDS[3], Mode::Interactive);
+}
+
+#[test]
+#[ignore = "long: cargo soak runs it"]
+fn the_operator_ends_a_guest_that_takes_interruptions_without_end_in_each_mode() {
+    let others = [
+        (KINDS[3], Mode::RealTime),
+        (KINDS[4], Mode::RealTime),
+        (KINDS[4], Mode::Interactive),
+    ];
     thread::scope(|scope| {
-        for mode in in_each_mode {
-            for kind in [KINDS[3], KINDS[4]] {
-                scope.spawn(move || operator_ends(kind, mode));
-            }
+        for (kind, mode) in others {
+            scope.spawn(move || operator_ends(kind, mode));
         }
     });
 }

@@ -29,12 +29,12 @@ const BASIC: u16 = 1;
 const PROBLEM_STATE: u16 = 2;
 
 /// A guest with tasks, timers and supervisor calls.
-const GUEST: &str = "hash";
+const GUEST: &str = "brief";
 
 /// The first counter of the problem-state set.
 const FIRST_OF_PROBLEM_STATE: u16 = 32;
 
-const INTERVAL: u64 = 100_000;
+const INTERVAL: u64 = 20_000;
 
 /// The program that the image is.
 const MACHINE: &str = "millimeter";

@@ -6,11 +6,11 @@ use miniz_oxide::inflate::decompress_to_vec_zlib;
 use super::text;
 use crate::supervisor::task;
 
-const SEED: u64 = 1;
-const SIZE: usize = 1 << 20;
+pub const SEED: u64 = 1;
+pub const SIZE: usize = 1 << 20;
 /// Adler-32 of the text, which ends a zlib stream (see known.py).
-const ADLER_32: [u8; 4] = 0xC801_F14D_u32.to_be_bytes();
-const LEVELS: [u8; 4] = [1, 4, 6, 8];
+pub const ADLER_32: [u8; 4] = 0xC801_F14D_u32.to_be_bytes();
+pub const LEVELS: [u8; 4] = [1, 4, 6, 8];
 
 /// Returns 0 if every level gave the text back and ended with its checksum.
 pub fn work() -> u64 {

@@ -6,11 +6,11 @@ use sha3::{Digest, Sha3_256};
 use super::text;
 use crate::supervisor::task;
 
-const SEED: u64 = 2;
-const SIZE: usize = 1 << 20;
+pub const SEED: u64 = 2;
+pub const SIZE: usize = 1 << 20;
 const ROUNDS: usize = 8;
 /// Digests of the text (see known.py).
-const SHA_256: [u8; 32] = bytes(
+pub const SHA_256: [u8; 32] = bytes(
     0x95aa601f96e15b575df59513ddcc9447,
     0xd3f5438865ab89046a84b65b090a8261,
 );

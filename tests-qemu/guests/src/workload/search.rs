@@ -6,11 +6,11 @@ use regex_automata::util::syntax;
 use super::text;
 use crate::supervisor::task;
 
-const SEED: u64 = 3;
-const SIZE: usize = 1 << 20;
+pub const SEED: u64 = 3;
+pub const SIZE: usize = 1 << 20;
 const ROUNDS: usize = 32;
 /// Patterns, the number of matches of each, and how many bytes they cover (see known.py).
-const KNOWN: [(&str, usize, usize); 3] = [
+pub const KNOWN: [(&str, usize, usize); 3] = [
     (r"[a-z]+@(?:storage|channel)\.org", 394, 6080),
     (
         r"(?:sample|counter|code) [a-z]{2,4} (?:block|set|the)",
