@@ -3,7 +3,7 @@
 use std::fs;
 
 use tempfile::TempDir;
-use tests_qemu::{command, suite::test};
+use tests_qemu::{command, ipl, suite::test};
 
 use crate::guest::{boot, run_linux};
 
@@ -24,20 +24,17 @@ fn a_panic_of_the_guest_is_reported_with_its_last_words() {
 #[test]
 fn a_guest_that_loops_is_ended_and_what_it_said_and_its_samples_are_kept() {
     let directory = TempDir::new().unwrap();
-    let loops = [
-        "linux",
-        "--out",
-        "run",
-        "--limit",
-        "30",
-        "--freq",
-        "1000",
-        "--",
-        "echo begin; while :; do :; done",
-    ];
-    let mut command = command::measure(&loops).unwrap();
-    command.current_dir(directory.path());
-    let finished = command::finish(command).unwrap();
+    let linux = |limit, script| {
+        let mut line = vec!["linux", "--rtc", ipl::DATE, "--freq", "1000"];
+        line.extend(["--out", "run", "--limit", limit, "--", script]);
+        let mut command = command::measure(&line).unwrap();
+        command.current_dir(directory.path());
+        command::finish(command).unwrap()
+    };
+    // The system is kept, so that the time is the loop's.
+    assert_eq!(linux("600", "true").code, Some(0));
+    fs::remove_dir_all(directory.path().join("run")).unwrap();
+    let finished = linux("8", "echo begin; while :; do :; done");
     finished.assert_fails(
         2,
         &["lasted too long", "millimeter: command", "console.txt"],
