@@ -7,8 +7,12 @@
 use std::{
     env,
     ffi::OsString,
+    path::PathBuf,
     process::{Child, ExitStatus},
-    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    sync::{
+        OnceLock,
+        mpsc::{Receiver, RecvTimeoutError, channel},
+    },
     thread,
     time::Duration,
 };
@@ -106,11 +110,21 @@ fn prepare(request: &Request, agreed: Option<Option<Agreed>>, progress: Progress
     if let Some(agreed) = agreed {
         agreed.install(&look, &progress)?;
     }
-    build::build_image(&progress)?;
-    if let Some(guest) = &request.guest {
-        build::build_guest(guest, &progress)?;
-    }
-    Ok(())
+    // What fails first ends the other, whose own error says no more than that.
+    let failed = OnceLock::new();
+    let ended = |built: Result<PathBuf>| {
+        if let Err(error) = built {
+            let _ = failed.set(error);
+            build::stop();
+        }
+    };
+    thread::scope(|scope| {
+        if let Some(guest) = &request.guest {
+            scope.spawn(|| ended(build::build_guest(guest, &progress)));
+        }
+        ended(build::build_image(&progress));
+    });
+    failed.into_inner().map_or(Ok(()), Err)
 }
 
 /// Waits until the host command is built and the rest is prepared. What fails first ends the other at once, as far as

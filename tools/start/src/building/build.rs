@@ -1,6 +1,6 @@
 //! Builds the image, the guests and the programs for Linux.
 //!
-//! Everything for the bare machine is built below `target/s390x`, apart from the host's own artifacts, by
+//! Everything for the bare machine is built below `target/s390x`, apart from the host's own artifacts, and the image in a directory of its own there, by
 //! the toolchain that [`crate::building::toolchain`] finds, with the flags of [`crate::building::product`]. Cargo decides what is stale, if anything has changed
 //! ([`crate::building::stamp`]); a command that was installed keeps what it has built ([`crate::building::installed`]). Programs that are measured store the back chain, and the image does not, so `core` is
 //! compiled once for each; the last step, which optimises and links a whole program, has flags of its own besides. A lock
@@ -23,7 +23,7 @@ use crate::{
         installed::{self, Products},
         paths,
         product::{CASES, GUESTS, IMAGE, PROGRAMS, Product},
-        repository::{self, lock, root, target_directory},
+        repository::{self, lock_in, root, target_directory},
         stamp::Sources,
         toolchain::{self, Toolchain},
         version,
@@ -62,10 +62,7 @@ pub fn is_current() -> bool {
     if installed::products().is_some_and(|kept| kept.have(IMAGE_PROGRAM)) {
         return true;
     }
-    let image = target_directory()
-        .join(toolchain::TARGET)
-        .join("release")
-        .join(IMAGE_PROGRAM);
+    let image = IMAGE.release().join(IMAGE_PROGRAM);
     Sources::of_this_process().is_some_and(|sources| sources.gave(&image))
 }
 
@@ -301,14 +298,14 @@ fn build_here(
     program: &str,
     progress: &Progress,
 ) -> Result<PathBuf> {
-    let directory = target_directory();
-    let release = directory.join(toolchain::TARGET).join("release");
+    let release = product.release();
     let sources = Sources::of_this_process();
     if sources.is_some_and(|sources| sources.gave(&release.join(program))) {
         return Ok(release);
     }
     let toolchain = find_toolchain(progress)?;
-    let _lock = lock("build.lock", "another build", progress)?;
+    let directory = product.target_directory();
+    let _lock = lock_in(&directory, "build.lock", "another build", progress)?;
     let step = progress.step(&format!("building {what} with {toolchain}"));
     let mut flags: Vec<String> = product.flags.iter().map(|&flag| flag.into()).collect();
     if product.is_reproducible {
@@ -356,15 +353,15 @@ fn build_here(
     Ok(release)
 }
 
-/// The Cargo that builds now, and whether no other may begin.
-static RUNNING: Mutex<(Option<Pid>, bool)> = Mutex::new((None, false));
+/// The Cargos that build now, and whether no other may begin.
+static RUNNING: Mutex<(Vec<Pid>, bool)> = Mutex::new((Vec::new(), false));
 
 /// Waits for a build, which [`stop`] ends.
 fn finish(mut cargo: Child) -> io::Result<Output> {
     let pid = Pid::from_child(&cargo);
     let is_stopped = {
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-        running.0 = Some(pid);
+        running.0.push(pid);
         running.1
     };
     if is_stopped {
@@ -372,15 +369,16 @@ fn finish(mut cargo: Child) -> io::Result<Output> {
     }
     let output = cargo.wait_with_output();
     // Its number may be another process's from now on.
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner).0 = None;
+    let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    running.0.retain(|&other| other != pid);
     output
 }
 
-/// Ends the build of another thread, and all that would follow.
+/// Ends the builds of other threads, and all that would follow.
 pub fn stop() {
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     running.1 = true;
-    if let Some(cargo) = running.0 {
+    for &cargo in &running.0 {
         // It may have ended by itself.
         let _ = kill_process(cargo, Signal::TERM);
     }

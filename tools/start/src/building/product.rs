@@ -1,9 +1,16 @@
 //! What is built for the bare machine and for Linux on it, and with which flags.
 
+use std::path::PathBuf;
+
+use crate::building::{repository::target_directory, toolchain::TARGET};
+
 /// A package that is built for the bare machine.
 pub struct Product {
     /// Its name.
     pub package: &'static str,
+    /// Where it is built, below the directory of all that is built for the bare machine. Cargo lets one build at a time into a
+    /// directory, and the image shares nothing with the rest, not even `core`, which has other flags.
+    pub directory: &'static str,
     /// The feature with which it is built for the bare machine.
     pub feature: &'static str,
     /// Flags for the program and what it is made of.
@@ -13,6 +20,18 @@ pub struct Product {
     pub program_flags: &'static [&'static str],
     /// Whether its bytes depend only on its sources and the toolchain: it names no directory of this computer.
     pub is_reproducible: bool,
+}
+
+impl Product {
+    /// The target directory of its build.
+    pub fn target_directory(&self) -> PathBuf {
+        target_directory().join(self.directory)
+    }
+
+    /// The directory of the finished programs.
+    pub fn release(&self) -> PathBuf {
+        self.target_directory().join(TARGET).join("release")
+    }
 }
 
 /// Flags for everything in the image. It moves itself, so all code is position-independent.
@@ -29,6 +48,7 @@ const MEASURED_FLAGS: [&str; 3] = [
 /// The image.
 pub const IMAGE: Product = Product {
     package: "millimeter",
+    directory: "image",
     feature: "image",
     flags: &IMAGE_FLAGS,
     program_flags: &[
@@ -44,6 +64,7 @@ pub const IMAGE: Product = Product {
 /// The bundled guests that are programs of their own.
 pub const GUESTS: Product = Product {
     package: "guests",
+    directory: "",
     feature: "guest",
     flags: &MEASURED_FLAGS,
     program_flags: &[
@@ -67,6 +88,7 @@ pub const CASES: Product = Product {
 /// The programs for Linux.
 pub const PROGRAMS: Product = Product {
     package: "programs",
+    directory: "",
     feature: "linux",
     flags: &MEASURED_FLAGS,
     program_flags: &["-Crelocation-model=static"],
