@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use measure::building::repository;
+use measure::{building::repository, computer};
 
 /// Names the command's program, once a suite has built it.
 pub(crate) const BUILT: &str = "MILLIMETER_TEST_COMMAND";
@@ -91,7 +91,7 @@ impl Finished {
 
 /// The command with these arguments, not yet started.
 pub fn measure(arguments: &[&str]) -> Result<Command> {
-    let mut command = Command::new(program()?);
+    let mut command = computer::program::that_ends_with_this(&program()?);
     command
         .args(arguments)
         .stdin(Stdio::null())

@@ -3,13 +3,13 @@
 use std::{
     env, fs,
     io::{Read, Seek, Write},
-    path::Path,
-    process::{self, Command, ExitStatus, Stdio},
+    path::{Path, PathBuf},
+    process::{self, ExitStatus, Stdio},
     time::Instant,
 };
 
 use anyhow::{Context, Result};
-use measure::building::install;
+use measure::computer::program;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::{
@@ -94,18 +94,9 @@ pub fn perform(name: &str, built: &Path) -> Result<Ended> {
     let mut output = tempfile::tempfile()?;
     let said = tempfile::NamedTempFile::new()?;
     // This program, also when another build has taken its place meanwhile.
-    let program = format!("/proc/{}/exe", process::id());
-    let mut started = match install::in_path("setpriv") {
-        // It does not outlive its suite, however that ends.
-        Some(setpriv) => {
-            let mut started = Command::new(setpriv);
-            started.args(["--pdeathsig", "KILL", "--"]).arg(&program);
-            started
-        }
-        None => Command::new(&program),
-    };
+    let program = PathBuf::from(format!("/proc/{}/exe", process::id()));
     let began = Instant::now();
-    let mut child = started
+    let mut child = program::that_ends_with_this(&program)
         .env(ASKED, name)
         .env(command::BUILT, built)
         .env(SAID, said.path())
@@ -113,7 +104,7 @@ pub fn perform(name: &str, built: &Path) -> Result<Ended> {
         .stdout(output.try_clone()?)
         .stderr(output.try_clone()?)
         .spawn()
-        .with_context(|| format!("cannot start {program}"))?;
+        .with_context(|| format!("cannot start {}", program.display()))?;
     let id = child.id();
     if let Some(id) = i32::try_from(id).ok().and_then(Pid::from_raw) {
         waitid(

@@ -27,6 +27,7 @@ use crate::{
         forms::Form,
         install,
     },
+    computer::program,
     machine::{
         listener::Listener,
         typist::{Mismatch, Typist},
@@ -330,15 +331,7 @@ impl Running {
         messages: Option<Arc<Mutex<Vec<u8>>>>,
     ) -> Result<Self> {
         use std::os::unix::process::CommandExt;
-        let mut command = match install::in_path("setpriv") {
-            Some(setpriv) => {
-                let mut command = Command::new(setpriv);
-                command.args(["--pdeathsig", "KILL", "--"]).arg(program);
-                command
-            }
-            None => Command::new(program),
-        };
-        let mut child = command
+        let mut child = program::that_ends_with_this(program)
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -7,10 +7,9 @@
 mod size;
 
 use std::{
-    env,
     fs::File,
     io::{BufRead, BufReader, Read},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
     thread,
 };
@@ -18,6 +17,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use self::size::Size;
+pub use crate::computer::program::{in_path, is_program};
 use crate::{
     building::repository,
     computer::{
@@ -129,21 +129,6 @@ fn all_packages(lacks: &[Lack]) -> Vec<&'static str> {
 /// The command that installs these packages on this computer, for messages.
 pub fn command(packages: &[&str]) -> String {
     Packages::look().command(packages)
-}
-
-/// The program of this name in the `PATH`.
-pub fn in_path(program: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    env::split_paths(&path)
-        .map(|directory| directory.join(program))
-        .find(|file| is_program(file))
-}
-
-/// Whether this file can be run.
-pub fn is_program(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    file.metadata()
-        .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
 /// Whether this process may install packages.

@@ -1,5 +1,5 @@
 //! This computer: its terminal, its signals, the person in front of it, where that person's cache is, temporary
-//! directories, and files that the person named.
+//! directories, its programs, and files that the person named.
 
 pub mod cache_directory;
 pub mod consent;
@@ -7,6 +7,7 @@ pub mod durations;
 pub mod input_file;
 pub mod interrupt;
 pub mod person;
+pub mod program;
 pub mod progress;
 pub mod standard_output;
 pub mod temporary;
