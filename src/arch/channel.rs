@@ -114,6 +114,8 @@ pub const PMCW_BLOCK_UPDATE: u32 = 0x10 << 16;
 pub const PMCW_BLOCK_FORMAT_1: u32 = 4;
 /// Path-management-control word, word 1: the subchannel is enabled.
 pub const PMCW_ENABLED: u32 = 0x80 << 16;
+/// Path-management-control word, word 1: the interruption subclass, where an interruption-identification word has it.
+pub const PMCW_SUBCLASS: u32 = 7 << 27;
 /// Path-management-control word, word 1: there is a device.
 pub const PMCW_DEVICE_VALID: u32 = 1 << 16;
 /// Subchannel-status word, word 0: a status is pending.

@@ -230,7 +230,7 @@ pub trait Hardware {
     ) -> Result<ConditionCode, u16>;
     /// Tells a virtio device of the machine below that there is something in a queue: subsystem identification, queue
     /// and cookie; returns the new cookie, or a negative number.
-    fn notify(&mut self, subsystem: u64, queue: u64, cookie: u64) -> u64;
+    fn notify(&mut self, subsystem: u32, queue: u16, cookie: u64) -> u64;
     /// The registers that stay in the hardware, for a machine-check interruption or the status of the CPU.
     fn saved_registers(&mut self) -> Saved;
     /// The vector registers, which contain the floating-point registers. The machine below has the vector facility.

@@ -63,6 +63,20 @@ pub type Watcher = Box<dyn Fn(&TestMachine, Real) + Send + Sync>;
 /// What looks at each store of bytes into guest storage.
 pub type StoreWatcher = Box<dyn Fn() + Send + Sync>;
 
+/// The channel subsystem of the machine below, if a test has channel programs executed by it.
+pub trait Below {
+    /// Executes an instruction of the channel subsystem.
+    fn channel(
+        &mut self,
+        machine: &mut TestMachine,
+        instruction: ChannelInstruction,
+        subsystem: u32,
+        block: &mut ChannelBlock,
+    ) -> ConditionCode;
+    /// Notifies a device of a queue; returns its answer.
+    fn notify(&mut self, machine: &mut TestMachine, subsystem: u32, queue: u16) -> u64;
+}
+
 /// Something that another CPU does.
 pub type Meanwhile = Box<dyn FnOnce(&mut TestMachine)>;
 
@@ -146,6 +160,8 @@ pub struct TestMachine {
     pub report: Option<u32>,
     /// Notifications of devices.
     pub notified: Vec<[u64; 3]>,
+    /// Executes what is for the channel subsystem; otherwise it is recorded.
+    pub below: Option<Box<dyn Below>>,
     /// Page-table entries that were invalidated, by table and page.
     pub invalidated: Vec<(Real, Virtual)>,
     /// How often bytes of the HSA were moved into guest storage in one move.
@@ -203,6 +219,7 @@ impl TestMachine {
             io: None,
             report: None,
             notified: Vec::new(),
+            below: None,
             invalidated: Vec::new(),
             purges: 0,
             moves_out: 0,
@@ -668,6 +685,11 @@ impl Hardware for TestMachine {
         block: &mut ChannelBlock,
     ) -> Result<ConditionCode, u16> {
         use ChannelInstruction as I;
+        if let Some(mut below) = self.below.take() {
+            let code = below.channel(self, instruction, register, block);
+            self.below = Some(below);
+            return Ok(code);
+        }
         match instruction {
             I::Tpi => {
                 return Ok(match self.io.take() {
@@ -722,9 +744,14 @@ impl Hardware for TestMachine {
         Ok(ConditionCode::Zero)
     }
 
-    fn notify(&mut self, subsystem: u64, queue: u64, cookie: u64) -> u64 {
-        self.notified.push([subsystem, queue, cookie]);
-        cookie + 1
+    fn notify(&mut self, subsystem: u32, queue: u16, cookie: u64) -> u64 {
+        self.notified.push([subsystem.into(), queue.into(), cookie]);
+        let Some(mut below) = self.below.take() else {
+            return cookie + 1;
+        };
+        let answer = below.notify(self, subsystem, queue);
+        self.below = Some(below);
+        answer
     }
 
     fn saved_registers(&mut self) -> Saved {
@@ -803,6 +830,16 @@ impl Bench {
     /// A bench with this guest storage, whose boundaries are multiples of 1 MiB.
     #[must_use]
     pub fn with_extent(extent: Extent) -> Self {
+        Self::with(extent, DEVICES)
+    }
+
+    /// A bench with 4 MiB of guest storage and room for so many devices.
+    #[must_use]
+    pub fn with_devices(devices: u64) -> Self {
+        Self::with(Extent::up_to(4 << 20), devices)
+    }
+
+    fn with(extent: Extent, devices: u64) -> Self {
         let storage = extent.end();
         let cpus = MAXIMUM_CPUS as u64;
         let prefixes = storage + MACHINE_PREFIX_OFFSET;
@@ -813,8 +850,8 @@ impl Bench {
         let copies = pools + cpus * POOL_LENGTH;
         let programs = copies + COPIES * PAGE;
         let rooms = programs + SUBCHANNELS as u64 * COPY_LENGTH;
-        let end = rooms + DEVICES * ROOM_LENGTH;
-        let devices = (0..DEVICES).map(|number| Real(rooms + number * ROOM_LENGTH));
+        let end = rooms + devices * ROOM_LENGTH;
+        let devices = (0..devices).map(|number| Real(rooms + number * ROOM_LENGTH));
         let devices = devices.map(|room| &mut *Box::leak(Box::new(Device::new(room))));
         let channels = Channels::new(Real(programs), devices);
         let pages = PageFrames::new(

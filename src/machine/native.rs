@@ -620,8 +620,8 @@ impl Hardware for Native {
         channel::perform(instruction, register, block)
     }
 
-    fn notify(&mut self, subsystem: u64, queue: u64, cookie: u64) -> u64 {
-        channel::notify(subsystem, queue, cookie)
+    fn notify(&mut self, subsystem: u32, queue: u16, cookie: u64) -> u64 {
+        channel::notify(subsystem.into(), queue.into(), cookie)
     }
 
     fn saved_registers(&mut self) -> Saved {

@@ -20,6 +20,7 @@
 
 mod command;
 
+use crate::channel::virtio::question::Idle;
 use crate::hardware::Hardware;
 use crate::state::channel_program::{ChannelProgram, Run, WORDS};
 use crate::state::configuration::Configuration;
@@ -35,19 +36,24 @@ use heapless::Vec;
 const TRANSFERS: usize = 32;
 
 impl ChannelProgram {
-    /// Copies the program that a block designates; returns the block that designates the copy.
+    /// Copies the program that a block designates; returns the block that designates the copy. The subchannel is idle, so
+    /// its device can be asked.
     pub fn copy<H: Hardware>(
         &mut self,
         configuration: &Configuration,
         hardware: &mut H,
-        device: Option<&Device>,
+        device: Option<(&Device, Idle)>,
         orb: Orb,
     ) -> Orb {
         *self = Self {
             orb,
             ..Self::new(self.copy)
         };
-        let mut copying = Copying::of(self, configuration, hardware, device);
+        let (device, idle) = device.unzip();
+        let mut copying = Copying {
+            idle,
+            ..Copying::of(self, configuration, hardware, device)
+        };
         copying.run(orb.program, false);
         copying.follow();
         self.designation()
@@ -155,6 +161,8 @@ struct Copying<'a, H> {
     configuration: &'a Configuration,
     hardware: &'a mut H,
     device: Option<&'a Device>,
+    /// The subchannel, if its device can be asked.
+    idle: Option<Idle>,
     /// Transfers in channel: the number of each, and the guest's address of its target.
     transfers: Vec<(u16, u32), TRANSFERS>,
 }
@@ -171,6 +179,7 @@ impl<'a, H: Hardware> Copying<'a, H> {
             configuration,
             hardware,
             device,
+            idle: None,
             transfers: Vec::new(),
         }
     }

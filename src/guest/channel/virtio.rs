@@ -6,20 +6,28 @@
 //! and changes what the machine knows of the device when the device has executed it ([`changes`]). A guest sees a
 //! device only if the machine knows how it uses its rings ([`identity`]).
 //!
+//! In the older form of SET_QUEUE a device places the parts of its rings by the size that it has itself, whatever the
+//! program says. A device may also take the address over before it refuses the size. So the machine asks the device for
+//! the size of a queue before it passes the command on ([`question`]), and then designates rings of exactly that size.
+//! A command that the device would refuse never reaches it.
+//!
 //! Source: Virtual I/O Device (VIRTIO) 1.2, section 4.3 "Virtio Over Channel I/O".
 
 pub mod attention;
 pub mod changes;
 pub mod identity;
+pub mod question;
 mod ring;
 mod rings;
 
 use crate::hardware::Hardware;
 use crate::state::device::{
-    Change, Device, FEATURES_OK, Indicators, MOST_ENTRIES, QUEUES, ROOM_LENGTH, Rings,
+    Change, Device, FEATURES_OK, Indicators, MOST_ENTRIES, QUEUES, QueueNumber, QueuePlace,
+    ROOM_LENGTH, Rings,
 };
 use arch::address::{PAGE, Real};
-use ring::Area;
+use question::Entries;
+use ring::{Area, Records};
 
 /// Accepts features.
 const WRITE_FEATURES: u8 = 0x11;
@@ -60,9 +68,6 @@ pub const fn is_known(command: u8) -> bool {
 /// Feature bits 32-63 that change how rings are used, except [`ring::VERSION_1`]: nobody may accept them.
 const OTHER_RINGS: u32 = 0x0003_FFFE;
 
-/// The most queues that a device can have, and so the most indicators.
-const MOST_QUEUES: u64 = 1024;
-
 /// The last interruption subclass.
 const LAST_SUBCLASS: u8 = 7;
 
@@ -70,14 +75,16 @@ const LAST_SUBCLASS: u8 = 7;
 const BOUNDARY: u64 = PAGE;
 
 /// The places in a device's room: the indicators of its queues, of its configuration, and those of adapter
-/// interruptions.
+/// interruptions, and the program by which it is asked for the size of a queue.
 mod place {
     pub const INDICATORS: u64 = 0;
     pub const CONFIGURATION: u64 = 8;
     pub const SUMMARY: u64 = 16;
     pub const ADAPTER: u64 = 64;
-    /// The rings follow.
-    pub const RINGS: u64 = super::PAGE;
+    pub const QUESTION: u64 = 512;
+    /// The records of the queues, upwards. The rings begin at the end of the room, downwards.
+    pub const RECORDS: u64 = super::PAGE;
+    pub const RINGS_END: u64 = super::ROOM_LENGTH;
 }
 
 /// A field of the data of a command: so many bytes from `at` on, as a number.
@@ -93,27 +100,25 @@ fn doubleword(data: &[u8], at: usize) -> Option<u64> {
 /// The data become those for the device. Nothing if the command is refused.
 ///
 /// Data that are too short for the command are left for the device to refuse: they become zeros and change nothing.
+/// `entries` asks the device how many entries a queue has.
 pub fn pass_on(
     device: Option<&Device>,
     changes: &[(u16, Change)],
     command: u8,
     data: &mut [u8],
     holds: impl Fn(u64, u64) -> bool,
+    entries: impl FnOnce(QueueNumber) -> Entries,
 ) -> Option<Option<Change>> {
-    let (change, bytes) = match command {
-        RESET => (Some(Change::Reset), [0; 32]),
-        _ => {
-            let device = device?;
-            let answer = match command {
-                WRITE_STATUS => status(device, changes, data)?,
-                SET_REVISION => revision(data),
-                WRITE_FEATURES => features(device, changes, data)?,
-                SET_QUEUE => queue(device, changes, data, holds)?,
-                _ => indicators(device.room, command, data, holds)?,
-            };
-            answer.unwrap_or((None, [0; 32]))
-        }
+    let device = device?;
+    let answer = match command {
+        RESET => Some((Some(Change::Reset), [0; 32])),
+        WRITE_STATUS => status(device, changes, data)?,
+        SET_REVISION => revision(data),
+        WRITE_FEATURES => features(device, changes, data)?,
+        SET_QUEUE => queue(device, changes, data, holds, entries)?,
+        _ => indicators(device.room, command, data, holds)?,
     };
+    let (change, bytes) = answer.unwrap_or((None, [0; 32]));
     let (known, rest) = data.split_at_mut(data.len().min(bytes.len()));
     known.copy_from_slice(bytes.split_at(known.len()).0);
     rest.fill(0);
@@ -123,15 +128,15 @@ pub fn pass_on(
 /// A command with this change is about to go to the device. The rings of a queue that the device has not seen yet become
 /// empty before it sees them.
 pub fn prepare<H: Hardware>(hardware: &mut H, device: Option<&Device>, change: Change) {
-    if let Change::Queue {
-        rings: Some(_),
+    if let Change::QueueOn {
         number,
         size,
-        area,
+        place,
+        ..
     } = change
         && device.is_some_and(|device| device.queue(number).is_none())
     {
-        rings::clear(hardware, Area::new(area, size));
+        rings::clear(hardware, place, size);
     }
 }
 
@@ -192,7 +197,7 @@ fn features(device: &Device, changes: &[(u16, Change)], data: &[u8]) -> Option<A
     for (_, change) in changes {
         match change {
             Change::Reset => has_queue = false,
-            Change::Queue { rings: Some(_), .. } => has_queue = true,
+            Change::QueueOn { .. } => has_queue = true,
             _ => {}
         }
     }
@@ -219,102 +224,127 @@ fn queue(
     changes: &[(u16, Change)],
     data: &[u8],
     holds: impl Fn(u64, u64) -> bool,
+    entries: impl FnOnce(QueueNumber) -> Entries,
 ) -> Option<Answer> {
     let Some((at, form)) = doubleword(data, 0).zip(doubleword(data, 8)) else {
         return Some(None);
     };
-    let (boundary, number, size) = (form >> 32, (form >> 16) as u16, form as u16);
-    // In the newer form the word of the boundary is reserved. A device that still uses the older form, and is told not
-    // to mind the length, would find the rings elsewhere; it refuses zero.
-    let plain = form & 0xFFFF_FFFF;
+    let number = QueueNumber::new(form >> 16 & 0xFFFF)?;
+    let (boundary, size) = (form >> 32, form as u16);
+    let without_rings = data_of([0, form & 0xFFFF_FFFF, 0, 0]);
     if at == 0 {
-        let (rings, area) = (None, device.room);
-        let change = Change::Queue {
-            number,
-            size,
-            rings,
-            area,
-        };
-        return Some(Some((Some(change), data_of([0, plain, 0, 0]))));
+        return Some(Some((Some(Change::QueueOff(number)), without_rings)));
     }
+    let newer = doubleword(data, 16).zip(doubleword(data, 24));
+    // The older form is one piece, of which the third part begins on a boundary of its own.
+    let is_in_form = newer.is_some() || boundary == BOUNDARY && at.is_multiple_of(BOUNDARY);
     // A device does not take over a size of zero: it keeps the one it has.
-    if size == 0 || size > MOST_ENTRIES {
+    if !is_in_form || size == 0 {
         return None;
     }
-    let [descriptors, _, _] = ring::lengths(size.into());
-    let (rings, is_newer) = match doubleword(data, 16).zip(doubleword(data, 24)) {
-        Some((offered, used)) => {
-            let rings = Rings {
-                descriptors: at,
-                offered,
-                used,
-            };
-            (rings, true)
+    let has = |is: fn(&Change) -> bool| changes.iter().any(|(_, change)| is(change));
+    // The size may depend on features that the device gets by the same program. What it refuses now it may accept when
+    // the program has chosen a revision.
+    let entries = if has(|change| matches!(change, Change::Features { .. })) {
+        Entries::Unknown
+    } else {
+        match entries(number) {
+            Entries::Refused if has(|change| matches!(change, Change::Revision(_))) => {
+                Entries::Unknown
+            }
+            answer => answer,
         }
-        // The older form: one piece, of which the third part begins on a boundary of its own.
-        None if boundary == BOUNDARY && at.is_multiple_of(BOUNDARY) => {
-            let rings = Rings {
-                descriptors: at,
-                offered: at.checked_add(descriptors)?,
-                used: at.checked_add(ring::used_in_one_piece(size.into(), boundary))?,
-            };
-            (rings, false)
+    };
+    let size = match (entries, newer) {
+        // A program chooses the size in the newer form only, and there no device places anything by its own.
+        (Entries::Known(0), None) | (Entries::Refused, _) => {
+            return Some(Some((None, without_rings)));
         }
-        None => return None,
+        // VIRTIO has powers of two only in the older form. Otherwise not all devices agree on where the third part is.
+        (Entries::Known(count), None) if count <= size && count.is_power_of_two() => count,
+        (Entries::Known(count), Some(_)) if size <= count => size,
+        (Entries::Unknown, Some(_)) => size,
+        _ => return None,
+    };
+    if size > MOST_ENTRIES {
+        return None;
+    }
+    let lengths = ring::lengths(size.into());
+    let rings = match newer {
+        Some((offered, used)) => Rings {
+            descriptors: at,
+            offered,
+            used,
+        },
+        None => Rings {
+            descriptors: at,
+            offered: at.checked_add(lengths[0])?,
+            used: at.checked_add(ring::used_in_one_piece(size.into(), BOUNDARY))?,
+        },
     };
     let parts = [rings.descriptors, rings.offered, rings.used];
-    let places = parts.into_iter().zip(ring::BOUNDARIES);
-    let mut places = places.zip(ring::lengths(size.into()));
+    let mut places = parts.into_iter().zip(ring::BOUNDARIES).zip(lengths);
     if !places.all(|((at, boundary), length)| at.is_multiple_of(boundary) && holds(at, length)) {
         return None;
     }
-    let area = area(device, changes, number, size)?;
-    let place = Area::new(area, size);
-    let bytes = if is_newer {
-        data_of([area.0, plain, place.offered().0, place.used().0])
-    } else {
-        data_of([area.0, form, 0, 0])
+    let place = place_of(device, changes, number, size)?;
+    let area = Area::new(place.rings, size);
+    let form = u64::from(number.get()) << 16 | u64::from(size);
+    // In the newer form the word of the boundary is reserved. A device that still uses the older form, and is told not
+    // to mind the length, would find the rings elsewhere; it refuses zero.
+    let bytes = match newer {
+        Some(_) => data_of([place.rings.0, form, area.offered().0, area.used().0]),
+        None => data_of([place.rings.0, BOUNDARY << 32 | form, 0, 0]),
     };
-    let rings = Some(rings);
-    let change = Change::Queue {
+    let change = Change::QueueOn {
         number,
         size,
         rings,
-        area,
+        place,
     };
     Some(Some((Some(change), bytes)))
 }
 
-/// Where the device's rings of a queue are, or will be: behind all others. A queue keeps its place and its size until
-/// the device is reset, because the device goes on where it was in the rings, and takes the places over even if it then
-/// refuses the command.
-fn area(device: &Device, changes: &[(u16, Change)], number: u16, size: u16) -> Option<Real> {
+/// The storage of a queue in the device's room: what it has already, or what no other queue has. A queue keeps it and its
+/// size until the device is reset, because the device goes on where it was in the rings, and takes the places over even
+/// if it then refuses the command.
+fn place_of(
+    device: &Device,
+    changes: &[(u16, Change)],
+    number: QueueNumber,
+    size: u16,
+) -> Option<QueuePlace> {
     let is_reset = |(_, change): &(u16, Change)| *change == Change::Reset;
     if device.queue(number).is_some() && changes.iter().any(is_reset) {
         // The device would find in its rings what was in them before it was reset.
         return None;
     }
     let queues = device.queues.iter();
-    let known = queues.map(|queue| (queue.number, queue.area, queue.size));
+    let known = queues.map(|queue| (queue.number, queue.place, queue.size));
     let coming = changes.iter().filter_map(|(_, change)| match *change {
-        Change::Queue {
-            rings: Some(_),
+        Change::QueueOn {
             number,
-            area,
+            place,
             size,
-        } => Some((number, area, size)),
+            ..
+        } => Some((number, place, size)),
         _ => None,
     });
-    let (mut count, mut next) = (0, device.room.offset(place::RINGS));
-    for (other, area, others_size) in known.chain(coming) {
+    let mut count = 0;
+    let mut records = device.room.offset(place::RECORDS);
+    let mut rings = device.room.offset(place::RINGS_END);
+    for (other, place, others_size) in known.chain(coming) {
         if other == number {
-            return (others_size == size).then_some(area);
+            return (others_size == size).then_some(place);
         }
         count += 1;
-        next = next.max(area.offset(Area::new(area, others_size).length()));
+        rings = rings.min(place.rings);
+        let length = Records::new(place.records, others_size).length();
+        records = records.max(place.records.offset(length));
     }
-    let end = next.offset(Area::new(next, size).length());
-    (count < QUEUES && end.0 <= device.room.0 + ROOM_LENGTH).then_some(next)
+    let rings = Real(rings.0.checked_sub(Area::new(rings, size).length())?);
+    let end = records.offset(Records::new(records, size).length());
+    (count < QUEUES && end <= rings).then_some(QueuePlace { rings, records })
 }
 
 fn indicators(
@@ -342,7 +372,7 @@ fn indicators(
                 return Some(None);
             };
             // The device sets the bit whose number is the sum of this one and the queue's.
-            let last = first.checked_add(MOST_QUEUES - 1)?;
+            let last = first.checked_add(u64::from(QueueNumber::END) - 1)?;
             // Devices of the machine below find an adapter by the subclass without a look at it.
             if subclass > LAST_SUBCLASS || !holds(at, last / 8 + 1) || !holds(summary, 1) {
                 return None;

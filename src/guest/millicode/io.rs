@@ -7,6 +7,7 @@
 //! does not see ([`identity`]) has none. A configuration without devices has no subchannels.
 
 use crate::channel::monitor;
+use crate::channel::virtio::question::Idle;
 use crate::channel::virtio::{attention, changes, identity};
 use crate::hardware::{ChannelBlock, ChannelInstruction, Hardware};
 use crate::millicode::execution::{Execution, fault};
@@ -213,12 +214,18 @@ pub(super) fn ssch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
     }
     // If a program may be running, its copy is not touched: the machine below will answer that the subchannel
     // is busy.
+    let subsystem = run.register(1) as u32;
     let Subchannel {
         program, device, ..
     } = &mut *subchannel;
-    let copied = match status {
-        Some([status, ..]) if status & SCSW_OCCUPIED == 0 => {
-            program.copy(run.configuration, run.hardware, device.as_deref(), orb)
+    let copied = match &before {
+        Some((block, [status, ..])) if status & SCSW_OCCUPIED == 0 => {
+            let idle = Idle {
+                subsystem,
+                parameter: block.0[0],
+            };
+            let device = device.as_deref().map(|device| (device, idle));
+            program.copy(run.configuration, run.hardware, device, orb)
         }
         _ => program.designation(),
     };

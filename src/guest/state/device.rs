@@ -3,14 +3,40 @@
 use arch::address::Real;
 use heapless::Vec;
 
-/// Bytes of HSA for the rings of one device.
-pub const ROOM_LENGTH: u64 = 0x11_0000;
+/// Bytes of HSA for one device: its indicators, the machine's records of its queues, and its rings.
+pub const ROOM_LENGTH: u64 = 0x13_0000;
 
 /// The most queues of a device for which there is room.
 pub const QUEUES: usize = 64;
 
 /// The most entries of a queue.
 pub const MOST_ENTRIES: u16 = 1024;
+
+/// Number of a queue: less than [`QueueNumber::END`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct QueueNumber(u16);
+
+impl QueueNumber {
+    /// The first number that no queue of a device has.
+    pub const END: u16 = 1024;
+
+    /// The number that a program uses, if it can be that of a queue.
+    #[must_use]
+    pub const fn new(number: u64) -> Option<Self> {
+        if number < Self::END as u64 {
+            Some(Self(number as u16))
+        } else {
+            None
+        }
+    }
+
+    /// The number.
+    #[must_use]
+    #[inline(always)]
+    pub const fn get(self) -> u16 {
+        self.0
+    }
+}
 
 /// Whether the guest sees a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,17 +82,26 @@ pub struct Rings {
     pub used: u64,
 }
 
+/// Storage of a queue in the HSA. Nothing else has it until the device is reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueuePlace {
+    /// Where the device's rings begin.
+    pub rings: Real,
+    /// Where the machine's records of them begin.
+    pub records: Real,
+}
+
 /// A queue of a device. The device has rings of the same size in the HSA.
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {
     /// Its number.
-    pub number: u16,
-    /// How many entries it has.
+    pub number: QueueNumber,
+    /// How many entries it has, according to the device.
     pub size: u16,
     /// The program's rings; none if the queue is turned off.
     pub rings: Option<Rings>,
-    /// Where the device's rings begin.
-    pub area: Real,
+    /// Its storage in the HSA.
+    pub place: QueuePlace,
     /// How many buffers the device has been given: the index of its ring, which wraps.
     pub offered: u16,
     /// How many of them the program was given back.
@@ -80,7 +115,8 @@ pub struct Queue {
 /// What the machine knows of a virtio device of the guest.
 #[derive(Debug)]
 pub struct Device {
-    /// Where its room in the HSA begins. Its indicators are there, and its rings a page behind.
+    /// Where its room in the HSA begins. Its indicators are in the first page. The records follow, and its rings are at the
+    /// end.
     pub room: Real,
     /// Whether it offers to be a device of version 1. That stays as long as the device is there.
     pub offers_version_1: bool,
@@ -152,12 +188,12 @@ impl Device {
     }
 
     /// The queue with a number.
-    pub fn queue(&self, number: u16) -> Option<&Queue> {
+    pub fn queue(&self, number: QueueNumber) -> Option<&Queue> {
         self.queues.iter().find(|queue| queue.number == number)
     }
 
     /// The same, to be changed.
-    pub fn queue_mut(&mut self, number: u16) -> Option<&mut Queue> {
+    pub fn queue_mut(&mut self, number: QueueNumber) -> Option<&mut Queue> {
         self.queues.iter_mut().find(|queue| queue.number == number)
     }
 }
@@ -178,17 +214,19 @@ pub enum Change {
         /// The bits.
         bits: u32,
     },
-    /// A queue is turned on, with the device's rings here, or off.
-    Queue {
+    /// A queue is turned on.
+    QueueOn {
         /// Its number.
-        number: u16,
-        /// Its entries.
+        number: QueueNumber,
+        /// Its entries, according to the device.
         size: u16,
-        /// Its rings.
-        rings: Option<Rings>,
-        /// Where the device's rings begin.
-        area: Real,
+        /// The program's rings.
+        rings: Rings,
+        /// Its storage in the HSA.
+        place: QueuePlace,
     },
+    /// A queue is turned off.
+    QueueOff(QueueNumber),
     /// The indicators of the queues are there.
     Indicators(Indicators),
     /// The indicator of the device's configuration is there.

@@ -1,11 +1,13 @@
 //! A command of a channel program: what the channel would refuse, and the storage that it designates.
 
 use super::Copying;
+use crate::channel::virtio::question::{self, Entries};
 use crate::channel::virtio::{self, LONGEST};
 use crate::hardware::Hardware;
 use crate::state::channel_program::{PART_LENGTH, WORDS};
+use crate::state::device::Change;
 use crate::storage::{Piece, scanner};
-use arch::address::{PAGE, Real};
+use arch::address::{Absolute, PAGE, Real};
 use arch::channel::{
     CHAIN_DATA, Ccw, INDIRECT, MODIFIED_INDIRECT, ORB_FORMAT, ORB_LONG_INDIRECT, ORB_SHORT_BLOCKS,
     TRANSFER_IN_CHANNEL,
@@ -46,8 +48,7 @@ impl<H: Hardware> Copying<'_, H> {
             return None;
         }
         if ccw.command == virtio::RESET {
-            let change = virtio::pass_on(self.device, &[], ccw.command, &mut [], |_, _| false)??;
-            self.program.changes.push((number, change)).ok()?;
+            self.program.changes.push((number, Change::Reset)).ok()?;
         }
         if ccw.count == 0 {
             // Nothing is transferred, so only the existence of the address matters.
@@ -162,10 +163,17 @@ impl<H: Hardware> Copying<'_, H> {
             rest = behind;
         }
         if ccw.command != virtio::RESET {
-            let holds = |at, length| self.holds(at, length);
+            let configuration = self.configuration;
+            let holds = |at, length| configuration.holds(Absolute(at), length);
+            let asked = self.device.zip(self.idle);
+            let hardware = &mut *self.hardware;
+            let entries = |number| match asked {
+                Some((device, idle)) => question::entries(hardware, idle, device.room, number),
+                None => Entries::Unknown,
+            };
             let data = data.split_at_mut(count).0;
             let changes = &self.program.changes;
-            let change = virtio::pass_on(self.device, changes, ccw.command, data, holds)?;
+            let change = virtio::pass_on(self.device, changes, ccw.command, data, holds, entries)?;
             if let Some(change) = change {
                 self.program.changes.push((number, change)).ok()?;
                 virtio::prepare(self.hardware, self.device, change);

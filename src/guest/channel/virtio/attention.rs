@@ -5,15 +5,15 @@
 //! interruption for the first CPU that is enabled for it. If a device has no indicators it does not interrupt, and
 //! neither does a subchannel whose status the program has not taken; the machine looks at the rings from time to time.
 
-use super::{place, rings};
+use super::{identity, place, rings};
 use crate::hardware::{ChannelBlock, ChannelInstruction, Hardware};
 use crate::state::channels::Subchannel;
 use crate::state::configuration::Configuration;
-use crate::state::device::{Device, Indicators, Sight};
+use crate::state::device::{Device, Indicators, QueueNumber, Sight};
 use crate::storage::{self, scanner};
 use arch::address::Absolute;
 use arch::channel::{
-    ADAPTER_INTERRUPTION, IoInterruption, SCHIB_STATUS, SCSW_PENDING, SUBCHANNELS,
+    ADAPTER_INTERRUPTION, IoInterruption, PMCW_SUBCLASS, SCHIB_STATUS, SCSW_PENDING, SUBCHANNELS,
 };
 use arch::condition::ConditionCode;
 use core::sync::atomic::{Ordering, fence};
@@ -27,26 +27,34 @@ const fn subsystem(number: usize) -> u32 {
 }
 
 /// The program notifies a device that there is something in a queue: subsystem identification, queue and cookie. Returns
-/// the new cookie, or a negative number.
+/// the new cookie, or a negative number. A device is not notified of a queue without rings; it would not look either.
 pub fn notify<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
     [designation, queue, cookie]: [u64; 3],
 ) -> u64 {
-    let Some(mut subchannel) = configuration.channels.subchannel(designation as u32) else {
+    let subsystem = designation as u32;
+    let Some(mut subchannel) = configuration.channels.subchannel(subsystem) else {
         return INVALID;
     };
-    if subchannel.sight == Sight::Hidden {
+    if subchannel.sight == Sight::Unknown {
+        identity::find_out(hardware, subsystem, &mut subchannel);
+    }
+    let is_shown = subchannel.sight == Sight::Shown;
+    let device = subchannel.device.as_mut().filter(|_| is_shown);
+    let (Some(device), Some(number)) = (device, QueueNumber::new(queue)) else {
         return INVALID;
-    }
-    if let Some(device) = &mut subchannel.device
-        && let agreed = device.agreed()
-        && let Some(found) = device.queue_mut(queue as u16)
-    {
-        rings::offer(configuration, hardware, agreed, found);
-        poll_if_silent(configuration, &subchannel);
-    }
-    hardware.notify(designation, queue, cookie)
+    };
+    let agreed = device.agreed();
+    let Some(found) = device
+        .queue_mut(number)
+        .filter(|queue| queue.rings.is_some())
+    else {
+        return 0;
+    };
+    rings::offer(configuration, hardware, agreed, found);
+    poll_if_silent(configuration, &subchannel);
+    hardware.notify(subsystem, number.get(), cookie)
 }
 
 /// Has the machine look at the rings of a device that will not interrupt.
@@ -73,7 +81,7 @@ fn has_silent_buffers(subchannel: &Subchannel) -> bool {
 ///
 /// The program may have taken the status meanwhile, on this CPU or on another one. Then there is nothing to interrupt
 /// for, but the machine below may not withdraw the interruption: it may even come when the next status is pending, and
-/// there are two of them then.
+/// there are two of them then. So the guest gets the parameter and the subclass that the subchannel has now.
 pub fn taken<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
@@ -88,18 +96,26 @@ pub fn taken<H: Hardware>(
         return;
     };
     // While the subchannel is locked no program takes its status.
-    if !subchannel.has_interrupted && is_status_pending(hardware, subsystem) {
+    if !subchannel.has_interrupted
+        && let Some([parameter, identification]) = pending_status(hardware, subsystem)
+    {
         subchannel.has_interrupted = true;
-        configuration.channels.held.hold_io(interruption);
+        configuration.channels.held.hold_io(IoInterruption {
+            subsystem,
+            parameter,
+            identification,
+        });
         poll_if_silent(configuration, &subchannel);
     }
 }
 
-/// Whether the status of a subchannel is pending.
-fn is_status_pending<H: Hardware>(hardware: &mut H, subsystem: u32) -> bool {
+/// The parameter and the identification word of the interruption of a subchannel, if its status is pending.
+fn pending_status<H: Hardware>(hardware: &mut H, subsystem: u32) -> Option<[u32; 2]> {
     let mut block = ChannelBlock::ZEROS;
     let code = hardware.channel(ChannelInstruction::Stsch, subsystem, &mut block);
-    code == Ok(ConditionCode::Zero) && block.0[SCHIB_STATUS / 4] & SCSW_PENDING != 0
+    let is_pending =
+        code == Ok(ConditionCode::Zero) && block.0[SCHIB_STATUS / 4] & SCSW_PENDING != 0;
+    is_pending.then_some([block.0[0], block.0[1] & PMCW_SUBCLASS])
 }
 
 /// Gives back what all devices have used.
@@ -143,10 +159,10 @@ pub fn attend_one<H: Hardware>(
     for queue in queues {
         let (wants, more) = rings::give_back(configuration, hardware, agreed, queue);
         if more {
-            hardware.notify(subsystem.into(), queue.number.into(), 0);
+            hardware.notify(subsystem, queue.number.get(), 0);
         }
         if wants {
-            indicate(configuration, hardware, *indicators, queue.number);
+            indicate(configuration, hardware, *indicators, queue.number.get());
             is_new = true;
         }
     }

@@ -5,13 +5,13 @@
 //! a copy is executed at most once, so the words before it are those between the beginning and it, and a change that was
 //! found to have been made is forgotten: when the program is resumed another word may get the place of its own.
 
-use super::{place, rings};
+use super::rings;
 use crate::hardware::Hardware;
 use crate::state::channel_program::{ChannelProgram, WORDS};
 use crate::state::channels::Subchannel;
 use crate::state::configuration::Configuration;
-use crate::state::device::{Change, Device, FEATURES_OK, Queue, Rings};
-use arch::address::Real;
+use crate::state::device::{Change, Device, FEATURES_OK, Queue, QueueNumber, QueuePlace, Rings};
+use arch::address::PAGE;
 use arch::channel::{
     Ccw, SCSW_DEVICE_REFUSED, SCSW_OCCUPIED, SCSW_RUNNING, SCSW_SUBCHANNEL_REFUSED, SCSW_SUSPENDED,
 };
@@ -81,26 +81,26 @@ pub fn abandon(subchannel: &mut Subchannel) {
         return;
     };
     for &(_, change) in &changes {
-        if let Change::Queue {
-            rings: Some(_),
+        if let Change::QueueOn {
             number,
             size,
-            area,
+            place,
+            ..
         } = change
             && device.queue(number).is_none()
         {
-            let _ = device.queues.push(queue(number, size, None, area));
+            let _ = device.queues.push(queue(number, size, None, place));
         }
     }
 }
 
 /// A queue of which nothing has been offered.
-const fn queue(number: u16, size: u16, rings: Option<Rings>, area: Real) -> Queue {
+const fn queue(number: QueueNumber, size: u16, rings: Option<Rings>, place: QueuePlace) -> Queue {
     Queue {
         number,
         size,
         rings,
-        area,
+        place,
         offered: 0,
         returned: 0,
         lent: 0,
@@ -139,16 +139,22 @@ pub(super) fn apply<H: Hardware>(
             };
             device.features = device.features & !(0xFFFF_FFFF << shift) | u64::from(bits) << shift;
         }
-        Change::Queue {
+        Change::QueueOn {
             number,
             size,
             rings,
-            area,
+            place,
         } => {
             if let Some(queue) = device.queue_mut(number) {
-                queue.rings = rings;
-            } else if rings.is_some() {
-                let _ = device.queues.push(queue(number, size, rings, area));
+                queue.rings = Some(rings);
+            } else {
+                let queue = queue(number, size, Some(rings), place);
+                let _ = device.queues.push(queue);
+            }
+        }
+        Change::QueueOff(number) => {
+            if let Some(queue) = device.queue_mut(number) {
+                queue.rings = None;
             }
         }
         Change::Indicators(indicators) => device.indicators = indicators,
@@ -156,12 +162,13 @@ pub(super) fn apply<H: Hardware>(
     }
 }
 
-/// The device was reset: its buffers and indicators are forgotten.
+/// The device was reset: its buffers and indicators are forgotten, and nothing of its room is in use.
 pub fn reset<H: Hardware>(configuration: &Configuration, hardware: &mut H, device: &mut Device) {
     let agreed = device.agreed();
     for queue in &mut device.queues {
         rings::forget(configuration, hardware, agreed, queue);
+        rings::clear(hardware, queue.place, queue.size);
     }
     device.forget();
-    hardware.hsa_fill(device.room, place::RINGS, 0);
+    hardware.hsa_fill(device.room, PAGE, 0);
 }

@@ -129,14 +129,9 @@ pub const fn used_in_one_piece(size: u64, boundary: u64) -> u64 {
     (descriptors + offered).next_multiple_of(boundary)
 }
 
-/// Descriptors in a unit of the tables.
-pub const UNIT: u64 = 16;
-
-/// The device's rings in the HSA.
+/// The device's rings in the HSA: the only storage of a queue into which it stores.
 ///
-/// The parts lie as those of a queue in one piece do, so both forms of the command designate the same storage. Behind
-/// them follow a bit for each descriptor that the device has, a doubleword with a bit for each unit of the tables, and
-/// the tables that descriptors designate.
+/// The parts lie as those of a queue in one piece do, so both forms of the command designate the same storage.
 #[derive(Clone, Copy, Debug)]
 pub struct Area {
     begin: Real,
@@ -171,18 +166,55 @@ impl Area {
         self.begin.offset(used_in_one_piece(self.size, PAGE))
     }
 
-    /// The doubleword with the bit of the descriptor `number`.
+    /// The bytes of all this, in whole pages.
     #[must_use]
-    pub const fn in_use(self, number: u16) -> Real {
+    pub const fn length(self) -> u64 {
         let [_, _, used] = lengths(self.size);
-        let begin = self.used().offset(used.next_multiple_of(8));
-        begin.offset(number as u64 / 64 * 8)
+        (used_in_one_piece(self.size, PAGE) + used).next_multiple_of(PAGE)
+    }
+}
+
+/// Descriptors in a unit of the tables.
+pub const UNIT: u64 = 16;
+
+/// The machine's records of the descriptors that the device has, and the tables that descriptors designate. The device
+/// reads the tables, and stores into none of this.
+///
+/// A record has the address in its first doubleword. The second has the length, the flags with [`HELD`], and the number
+/// of the next descriptor, in the order of a descriptor and in the CPU's own order of the bytes. A doubleword with a bit
+/// for each unit of the tables follows the records, and then the tables.
+#[derive(Clone, Copy, Debug)]
+pub struct Records {
+    begin: Real,
+    size: u64,
+}
+
+/// Bytes that are cleared at a time.
+const BLOCK: u64 = 256;
+
+/// Flag of a record: the device has the descriptor.
+pub const HELD: u16 = 0x8000;
+
+impl Records {
+    /// The records of a queue with this many entries that begin here.
+    #[must_use]
+    pub const fn new(begin: Real, size: u16) -> Self {
+        Self {
+            begin,
+            size: size as u64,
+        }
+    }
+
+    /// The record of the descriptor `number`.
+    #[must_use]
+    pub const fn descriptor(self, number: u16) -> Real {
+        self.begin.offset(DESCRIPTOR * number as u64)
     }
 
     /// The doubleword with the bits of the units in use.
     #[must_use]
     pub const fn units_in_use(self) -> Real {
-        self.in_use(0).offset(self.size.div_ceil(64) * 8)
+        self.begin.offset(DESCRIPTOR * self.size)
     }
 
     /// How many units the tables have: at least as many descriptors as the queue has entries, times four.
@@ -201,7 +233,7 @@ impl Area {
     /// Unit `number` of the tables.
     #[must_use]
     pub const fn unit(self, number: u32) -> Real {
-        let begin = (self.units_in_use().0 + 8).next_multiple_of(DESCRIPTOR);
+        let begin = self.units_in_use().0 + DESCRIPTOR;
         Real(begin + number as u64 * UNIT * DESCRIPTOR)
     }
 
@@ -219,10 +251,10 @@ impl Area {
         }
     }
 
-    /// The bytes of all this, in whole pages.
+    /// The bytes of all this, in whole blocks of [`BLOCK`] bytes.
     #[must_use]
     pub const fn length(self) -> u64 {
-        (self.unit(self.units()).0 - self.begin.0).next_multiple_of(PAGE)
+        (self.unit(self.units()).0 - self.begin.0).next_multiple_of(BLOCK)
     }
 }
 
@@ -265,20 +297,30 @@ mod tests {
             );
             assert!(area.offered().0 + offered <= area.used().0, "{size}");
             assert!(area.used().0.is_multiple_of(PAGE), "{size}");
-            assert!(area.used().0 + used <= area.in_use(0).0, "{size}");
+            assert!(area.used().0 + used <= 0x10_0000 + area.length(), "{size}");
+        }
+    }
+
+    #[test]
+    fn the_parts_of_the_records_do_not_overlap_and_end_inside() {
+        for size in [1, 2, 8, 63, 64, 65, 128, 256, 1000, 1024] {
+            let records = Records::new(Real(0x10_0000), size);
+            let units_in_use = records.units_in_use().0;
             assert!(
-                area.in_use(size - 1).0 + 8 <= area.units_in_use().0,
+                records.descriptor(size - 1).0 + DESCRIPTOR <= units_in_use,
                 "{size}"
             );
-            assert!(area.units_in_use().0 + 8 <= area.unit(0).0, "{size}");
+            assert!(units_in_use + 8 <= records.unit(0).0, "{size}");
             assert!(
-                area.unit(area.units()).0 <= 0x10_0000 + area.length(),
+                records.unit(records.units()).0 <= 0x10_0000 + records.length(),
                 "{size}"
             );
-            assert!(u64::from(area.units()) * UNIT >= size.into(), "{size}");
-            assert_eq!(area.unit_at(area.unit(3).0), Some(3), "{size}");
-            assert_eq!(area.unit_at(area.unit(0).0 - 1), None, "{size}");
-            assert_eq!(area.unit_at(area.unit(area.units()).0), None, "{size}");
+            assert!(records.length().is_multiple_of(BLOCK), "{size}");
+            assert!(u64::from(records.units()) * UNIT >= size.into(), "{size}");
+            assert_eq!(records.unit_at(records.unit(3).0), Some(3), "{size}");
+            assert_eq!(records.unit_at(records.unit(0).0 - 1), None, "{size}");
+            let end = records.unit(records.units()).0;
+            assert_eq!(records.unit_at(end), None, "{size}");
         }
     }
 }

@@ -5,6 +5,9 @@
 //! when the device interrupts. So the device never sees an address that was not checked, and what it has seen does not
 //! change before it has given the buffer back.
 //!
+//! What the machine must know of a buffer that comes back (addresses, lengths, flags) it takes from its own records. It
+//! never reads a descriptor of the rings again, because a device could have stored into them.
+//!
 //! A program that offers what no device accepts is told so by the device: the machine offers it a buffer with a
 //! number that no queue has. From then on the device wants to be reset.
 //!
@@ -19,12 +22,12 @@
 //! Source: Virtual I/O Device (VIRTIO) 1.2, section 2.7 "Split Virtqueues".
 
 use super::ring::{
-    Area, DESCRIPTOR, Descriptor, EVENT_INDEX, INDIRECT, INDIRECT_DESCRIPTORS, NEXT, NO_INTERRUPT,
-    NOTIFY_ON_EMPTY, Order, UNIT, WRITE, lengths,
+    Area, DESCRIPTOR, Descriptor, EVENT_INDEX, HELD, INDIRECT, INDIRECT_DESCRIPTORS, NEXT,
+    NO_INTERRUPT, NOTIFY_ON_EMPTY, Order, Records, UNIT, WRITE, lengths,
 };
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
-use crate::state::device::{Agreed, Queue, Rings};
+use crate::state::device::{Agreed, Queue, QueuePlace, Rings};
 use crate::storage::{self, Piece, scanner};
 use arch::address::{Absolute, Real};
 use core::sync::atomic::{Ordering, fence};
@@ -53,6 +56,7 @@ struct Between<'a, H> {
     agreed: Agreed,
     order: Order,
     area: Area,
+    records: Records,
     /// The program's descriptors, offered buffers and used ones.
     descriptors: Piece,
     offered: Piece,
@@ -92,7 +96,8 @@ impl<'a, H: Hardware> Between<'a, H> {
         Self {
             configuration,
             order: Order::of(agreed.features),
-            area: Area::new(queue.area, queue.size),
+            area: Area::new(queue.place.rings, queue.size),
+            records: Records::new(queue.place.records, queue.size),
             descriptors: Piece::NONE,
             offered: Piece::NONE,
             used: Piece::NONE,
@@ -186,7 +191,7 @@ impl<'a, H: Hardware> Between<'a, H> {
         let mut number = first;
         let most = self.queue.lent + MOST_LENT;
         loop {
-            if number >= self.queue.size || self.is_in_use(number) {
+            if number >= self.queue.size || self.is_held(number) {
                 // It may be this buffer's own: then the descriptors form a circle.
                 return Err(Refusal::Bad);
             }
@@ -211,7 +216,7 @@ impl<'a, H: Hardware> Between<'a, H> {
                 return Err(Refusal::Bad);
             }
             self.queue.lent += length;
-            self.set_in_use(number, true);
+            self.record(number, copied);
             if length != 0 {
                 self.each_piece(copied, scanner::device_stores);
             }
@@ -226,7 +231,7 @@ impl<'a, H: Hardware> Between<'a, H> {
     fn copy_table(&mut self, designation: Descriptor) -> Result<Descriptor, Refusal> {
         let length = u64::from(designation.length);
         let count = length / DESCRIPTOR;
-        let room = u64::from(self.area.units()) * UNIT;
+        let room = u64::from(self.records.units()) * UNIT;
         if count == 0 || !length.is_multiple_of(DESCRIPTOR) || count > room {
             return Err(Refusal::Bad);
         }
@@ -235,7 +240,7 @@ impl<'a, H: Hardware> Between<'a, H> {
         let table = table.ok_or(Refusal::Bad)?;
         let units = count.div_ceil(UNIT) as u32;
         let first = self.free_units(units).ok_or(Refusal::Later)?;
-        let copy = self.area.unit(first);
+        let copy = self.records.unit(first);
         let mut number = 0;
         // A buffer has at most as many descriptors as its table, unless they form a circle.
         for _ in 0..count {
@@ -279,13 +284,13 @@ impl<'a, H: Hardware> Between<'a, H> {
         self.hardware.hsa_store(at.offset(8), right);
     }
 
-    /// A descriptor in the HSA.
+    /// A descriptor of a table in the HSA.
     fn stored(&self, at: Real) -> Descriptor {
         let words = [0, 8].map(|word| self.hardware.hsa_load(at.offset(word)));
         Descriptor::from(self.order, words)
     }
 
-    /// Into how many bytes the device may store by a descriptor that it has.
+    /// Into how many bytes the device may store by a descriptor.
     fn lent_by(&mut self, descriptor: Descriptor) -> u64 {
         if !descriptor.has(INDIRECT) {
             let is_lent = descriptor.has(WRITE);
@@ -296,7 +301,7 @@ impl<'a, H: Hardware> Between<'a, H> {
         length
     }
 
-    /// Does something with each piece of storage into which the device may store by a descriptor that it has.
+    /// Does something with each piece of storage into which the device may store by a descriptor.
     fn each_piece(
         &mut self,
         descriptor: Descriptor,
@@ -332,48 +337,66 @@ impl<'a, H: Hardware> Between<'a, H> {
         }
     }
 
-    fn is_in_use(&self, number: u16) -> bool {
-        let bits = self.hardware.hsa_load(self.area.in_use(number));
-        bits >> (number % 64) & 1 != 0
+    /// Whether the device has the descriptor `number`.
+    fn is_held(&self, number: u16) -> bool {
+        let right = self
+            .hardware
+            .hsa_load(self.records.descriptor(number).offset(8));
+        (right >> 16) as u16 & HELD != 0
     }
 
-    fn set_in_use(&mut self, number: u16, is: bool) {
-        let at = self.area.in_use(number);
-        let bit = 1 << (number % 64);
-        let bits = self.hardware.hsa_load(at) & !bit;
-        self.hardware
-            .hsa_store(at, if is { bits | bit } else { bits });
+    /// Records that the device has a descriptor.
+    fn record(&mut self, number: u16, descriptor: Descriptor) {
+        let at = self.records.descriptor(number);
+        let held = Descriptor {
+            flags: descriptor.flags | HELD,
+            ..descriptor
+        };
+        let [left, right] = held.words(Order::Big);
+        self.hardware.hsa_store(at, left);
+        self.hardware.hsa_store(at.offset(8), right);
+    }
+
+    /// The record of a descriptor that the device has. From now on it has it no more.
+    fn take_record(&mut self, number: u16) -> Option<Descriptor> {
+        let at = self.records.descriptor(number);
+        let words = [0, 8].map(|word| self.hardware.hsa_load(at.offset(word)));
+        let descriptor = Descriptor::from(Order::Big, words);
+        if !descriptor.has(HELD) {
+            return None;
+        }
+        self.hardware.hsa_store(at.offset(8), 0);
+        Some(descriptor)
     }
 
     /// The first of so many adjacent units that are free.
     fn free_units(&self, count: u32) -> Option<u32> {
-        let taken = self.hardware.hsa_load(self.area.units_in_use());
-        let last = self.area.units().checked_sub(count)?;
+        let taken = self.hardware.hsa_load(self.records.units_in_use());
+        let last = self.records.units().checked_sub(count)?;
         (0..=last).find(|&first| taken & mask(first, count) == 0)
     }
 
     fn set_units(&mut self, first: u32, count: u32, are: bool) {
-        let at = self.area.units_in_use();
+        let at = self.records.units_in_use();
         let mask = mask(first, count);
         let others = self.hardware.hsa_load(at) & !mask;
         self.hardware
             .hsa_store(at, if are { others | mask } else { others });
     }
 
-    /// The device has used a buffer, or has forgotten it: what its descriptor took is free again. Returns the number of
-    /// the next descriptor of the buffer.
+    /// The device has used a buffer, or has forgotten it: what the descriptor `number` took is free again. Returns the
+    /// number of the next descriptor of the buffer.
     fn free(&mut self, number: u16) -> Option<u16> {
-        let descriptor = self.stored(self.area.descriptor(number));
+        let descriptor = self.take_record(number)?;
         let mut lent = self.queue.lent;
         self.each_piece(descriptor, |configuration, hardware, piece| {
             lent = lent.saturating_sub(piece.length());
             scanner::device_has_stored(configuration, hardware, piece);
         });
         self.queue.lent = lent;
-        self.set_in_use(number, false);
         if descriptor.has(INDIRECT) {
             let count = u64::from(descriptor.length) / DESCRIPTOR;
-            if let Some(first) = self.area.unit_at(descriptor.address) {
+            if let Some(first) = self.records.unit_at(descriptor.address) {
                 self.set_units(first, count.div_ceil(UNIT) as u32, false);
             }
             return None;
@@ -391,9 +414,6 @@ impl<'a, H: Hardware> Between<'a, H> {
             let entry = [0, 4].map(|part| word(self.hardware, ring.offset(place + part)));
             let mut number = Some(self.order.u32(entry[0]) as u16);
             while let Some(used) = number.filter(|&used| used < self.queue.size) {
-                if !self.is_in_use(used) {
-                    break;
-                }
                 number = self.free(used);
             }
             for (part, value) in [0, 4].into_iter().zip(entry) {
@@ -459,7 +479,7 @@ pub fn give_back<H: Hardware>(
     agreed: Agreed,
     queue: &mut Queue,
 ) -> (bool, bool) {
-    let used = Area::new(queue.area, queue.size).used();
+    let used = Area::new(queue.place.rings, queue.size).used();
     if Order::of(agreed.features).u16(halfword(hardware, used.offset(2))) == queue.returned {
         return (false, false);
     }
@@ -481,15 +501,15 @@ pub fn forget<H: Hardware>(
 ) {
     let mut between = Between::without_program(configuration, hardware, agreed, queue);
     for number in 0..between.queue.size {
-        if between.is_in_use(number) {
-            between.free(number);
-        }
+        between.free(number);
     }
 }
 
-/// Makes the device's rings empty, for a device that has not seen them yet.
-pub fn clear<H: Hardware>(hardware: &mut H, area: Area) {
-    hardware.hsa_fill(area.descriptor(0), area.length(), 0);
+/// Clears the storage of a queue that its device has not seen yet, or has forgotten.
+pub fn clear<H: Hardware>(hardware: &mut H, place: QueuePlace, size: u16) {
+    let QueuePlace { rings, records } = place;
+    hardware.hsa_fill(rings, Area::new(rings, size).length(), 0);
+    hardware.hsa_fill(records, Records::new(records, size).length(), 0);
 }
 
 /// A halfword of the HSA.

@@ -183,7 +183,10 @@ impl Pair {
         let mut subchannel = configuration.channels.subchannel(SUBSYSTEM).unwrap();
         let device = subchannel.device.as_deref_mut().unwrap();
         let holds = |at, length| configuration.holds(Absolute(at), length);
-        let change = pass_on(Some(device), &[], command, &mut given, holds)?;
+        // The device has as many entries as the program says.
+        let size = doubleword(data, 8).unwrap_or(0) as u16;
+        let entries = |_| Entries::Known(size);
+        let change = pass_on(Some(device), &[], command, &mut given, holds, entries)?;
         if let Some(change) = change {
             prepare(hardware, Some(device), change);
             changes::apply(configuration, hardware, device, change);
@@ -198,6 +201,7 @@ impl Pair {
         let offers = |bench: &Bench| {
             let mut subchannel = bench.configuration.channels.subchannel(SUBSYSTEM).unwrap();
             subchannel.device.as_mut().unwrap().offers_version_1 = true;
+            subchannel.sight = Sight::Shown;
         };
         offers(&bench);
         let _ = Self::command(&mut bench, 0x83, &[0, 1, 0, 0]);
@@ -307,6 +311,11 @@ impl Pair {
         });
         (index, number, length)
     }
+}
+
+/// Nobody asks the device.
+fn unknown(_: QueueNumber) -> Entries {
+    Entries::Unknown
 }
 
 /// Both forms of a queue.
@@ -467,7 +476,7 @@ fn one_program_does_not_take_back_that_the_features_are_final_unless_it_resets_t
     let accepts = |device: &Device, changes: &[Change], command, data: &[u8]| {
         let changes: Vec<_> = changes.iter().map(|&change| (0, change)).collect();
         let data = &mut data.to_vec();
-        pass_on(Some(device), &changes, command, data, |_, _| true).is_some()
+        pass_on(Some(device), &changes, command, data, |_, _| true, unknown).is_some()
     };
     let mut follows = |status, change| {
         device.status = status;
@@ -494,19 +503,28 @@ fn features_do_not_change_while_a_queue_is_on() {
     assert!(command(&mut pair, WRITE_STATUS, &[0]));
     assert!(command(&mut pair, WRITE_FEATURES, &accept));
     // In the program that turns it on, too, unless it resets the device after that.
-    let (rings, area) = (Some(Rings::default()), Real(0));
-    let (number, size) = (0, 8);
-    let on = Change::Queue {
-        number,
-        size,
-        rings,
-        area,
+    let on = Change::QueueOn {
+        number: QueueNumber::new(0).unwrap(),
+        size: 8,
+        rings: Rings::default(),
+        place: QueuePlace {
+            rings: Real(0),
+            records: Real(0),
+        },
     };
     let device = Device::new(Real(0));
     let follows = |changes: &[Change]| {
         let changes: Vec<_> = changes.iter().map(|&change| (0, change)).collect();
         let data = &mut accept.clone();
-        pass_on(Some(&device), &changes, WRITE_FEATURES, data, |_, _| true).is_some()
+        pass_on(
+            Some(&device),
+            &changes,
+            WRITE_FEATURES,
+            data,
+            |_, _| true,
+            unknown,
+        )
+        .is_some()
     };
     assert!(follows(&[]) && follows(&[Change::Reset]));
     assert!(!follows(&[on]) && !follows(&[Change::Reset, on]));
@@ -1282,7 +1300,7 @@ fn only_devices_whose_rings_are_known_are_shown() {
         let answer = attention::notify(&bench.configuration, &mut bench.hardware, operands);
         assert_eq!(
             answer,
-            if is_shown { 6 } else { -22_i64 as u64 },
+            if is_shown { 0 } else { -22_i64 as u64 },
             "type {model}"
         );
     }
@@ -1313,7 +1331,8 @@ fn ended(bench: &mut Bench, status: [u32; 3]) -> (u64, bool) {
     let subchannel = bench.configuration.channels.subchannel(SUBSYSTEM).unwrap();
     let device = subchannel.device.as_deref().unwrap();
     let is_on = |queue: &crate::state::device::Queue| queue.rings.is_some();
-    (device.features, device.queue(0).is_some_and(is_on))
+    let number = QueueNumber::new(0).unwrap();
+    (device.features, device.queue(number).is_some_and(is_on))
 }
 
 #[test]

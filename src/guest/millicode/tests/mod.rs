@@ -16,6 +16,7 @@ mod watchdog;
 
 use super::perform;
 use crate::millicode::outcome::{Outcome, Performed};
+use crate::state::device::{Queue, QueueNumber, QueuePlace, Rings, Sight};
 use crate::test_machine::{Bench, Subchannel};
 use arch::bits::bit64;
 use arch::channel::{IoInterruption, SCHIB_STATUS, SCSW_PENDING};
@@ -263,14 +264,17 @@ fn test_pending_interruption_takes_what_is_held_first_and_stores_two_words_or_th
     assert_eq!(bench.doubleword(0x2008), u64::MAX);
     bench.cpu.prefix = 0x6000;
     let mut subchannel = Subchannel::default();
+    subchannel.schib[..2].copy_from_slice(&[0x5678, 0x1800_0000]);
     subchannel.schib[SCHIB_STATUS / 4] = SCSW_PENDING;
     bench.hardware.subchannels = vec![subchannel; 4];
-    bench.hardware.io = Some([0x1_0003, 0x5678, 0x1800_0000]);
+    // The machine below still has one of an earlier program.
+    bench.hardware.io = Some([0x1_0003, 0x4321, 0x2000_0000]);
     assert_eq!(complete(&mut bench, tpi(0)), 1);
     assert_eq!(bench.doubleword(0x60B8), 0x0001_0003_0000_5678);
     assert_eq!(bench.word(0x60C0), 0x1800_0000);
     assert_eq!(complete(&mut bench, tpi(0)), 0);
     // One of a subclass that is not enabled stays pending. An adapter's is the guest's only if a device has used a buffer.
+    bench.hardware.subchannels[2].schib[1] = 0x2000_0000;
     bench.hardware.io = Some([0x1_0002, 0x5678, 0x2000_0000]);
     assert_eq!(complete(&mut bench, tpi(0)), 0);
     bench.hardware.io = Some([0, 0, 0x9800_0000]);
@@ -291,6 +295,26 @@ fn a_notification_is_passed_on_when_there_is_a_device() {
     let refused = exception(&mut bench, notification);
     assert_eq!(refused, ProgramInterruption::Specification);
     bench.configuration.channels.found();
+    {
+        let mut subchannel = bench.configuration.channels.subchannel(0x1_0000).unwrap();
+        subchannel.sight = Sight::Shown;
+        let device = subchannel.device.as_deref_mut().unwrap();
+        let place = QueuePlace {
+            rings: device.room.offset(0x10_0000),
+            records: device.room.offset(0x1000),
+        };
+        let queue = Queue {
+            number: QueueNumber::new(2).unwrap(),
+            size: 8,
+            rings: Some(Rings::default()),
+            place,
+            offered: 0,
+            returned: 0,
+            lent: 0,
+            is_broken: false,
+        };
+        device.queues.push(queue).unwrap();
+    }
     complete(&mut bench, notification);
     assert_eq!(bench.hardware.notified, [[0x1_0000, 2, 9]]);
     assert_eq!(bench.cpu.general[2], 10);
