@@ -2,7 +2,7 @@
 //!
 //! The guest works as a driver does, and then has the devices find addresses of the hardware system area in every
 //! place. When it has ended, the machine compares that area with what it was (wait state 205). Here the disk is
-//! examined: each doubleword of it says who wrote it.
+//! examined: each doubleword of it says who wrote it. There is one device of each kind that a guest sees.
 
 use std::{fs, path::Path};
 
@@ -43,19 +43,33 @@ fn foreign(path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Runs a guest with a disk and a network card. Returns how it ended, and what is on the disk that nobody put there.
+/// Runs a guest with a disk, a network card, a console and a source of entropy. Returns how it ended, and what is on the disk that nobody put there.
 fn with_devices(qemu: &Qemu, guest: &str, mode: Mode, cpus: u32) -> (RunOutcome, Vec<String>) {
+    with_more_devices(qemu, guest, mode, cpus, false)
+}
+
+fn with_more_devices(
+    qemu: &Qemu,
+    guest: &str,
+    mode: Mode,
+    cpus: u32,
+    strict: bool,
+) -> (RunOutcome, Vec<String>) {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("disk");
     make_disk(&path);
     let mut options = RunOptions {
         mode,
         cpus: Some(cpus),
+        strict,
         qemu: Some(qemu.path.clone()),
         ..ipl::options(guest)
     };
     options.devices.disks = vec![path.display().to_string().parse().unwrap()];
     options.devices.network = true;
+    options.devices.more = ["-device virtio-serial-ccw", "-device virtio-rng-ccw"]
+        .map(|words| words.parse().unwrap())
+        .into();
     (ipl::above(&options).unwrap(), foreign(&path))
 }
 
@@ -95,6 +109,32 @@ fn two_cpus_that_change_the_rings_of_a_device_in_turns_reach_their_own_storage_o
 #[test]
 fn two_cpus_that_change_the_rings_of_a_device_at_once_reach_their_own_storage_only() {
     leaves_the_machine_whole(Mode::RealTime, 2);
+}
+
+/// Runs the guest with sizes and numbers of its own on each QEMU.
+fn sizes_are_those_of_the_device(mode: Mode, is_strict: bool) {
+    for qemu in ipl::qemus(&Progress::Plain).unwrap() {
+        let (outcome, foreign) = with_more_devices(&qemu, "virtio-sizes", mode, 1, is_strict);
+        assert!(foreign.is_empty(), "{qemu}: {:?}", foreign.first());
+        let story = || format!("{qemu}: {}", ipl::story(&outcome));
+        assert_eq!(outcome.end.exit_code(), 0, "{}", story());
+        assert!(
+            outcome.console.contains("\nsizes and numbers: done"),
+            "{}",
+            story()
+        );
+    }
+}
+
+#[test]
+fn a_program_cannot_have_a_queue_of_another_size_than_its_device() {
+    sizes_are_those_of_the_device(Mode::Exact, false);
+}
+
+#[test]
+fn a_queue_has_the_size_of_its_device_in_real_time_and_on_a_strict_machine() {
+    sizes_are_those_of_the_device(Mode::RealTime, false);
+    sizes_are_those_of_the_device(Mode::Exact, true);
 }
 
 /// Random channel programs, with this mode and so many CPUs.

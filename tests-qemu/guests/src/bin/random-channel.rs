@@ -15,10 +15,11 @@ use guests::insn::yield_cpu;
 use guests::interruption::{self, Class, Registers, old_psw};
 use guests::misdirected::{MACHINE_END, end};
 use guests::virtio::channel::{
-    READ_CONFIGURATION, READ_QUEUE, RESET, SENSE_IDENTIFICATION, SET_ADAPTER_INDICATORS,
+    Command, READ_CONFIGURATION, READ_QUEUE, RESET, SENSE_IDENTIFICATION, SET_ADAPTER_INDICATORS,
     SET_CONFIGURATION_INDICATORS, SET_INDICATORS, SET_QUEUE, SET_REVISION, Subchannel,
     WRITE_FEATURES, WRITE_STATUS, tpi,
 };
+use guests::virtio::queue::{Descriptor, Device, INDIRECT as TABLE, NEXT, Parts, WRITE};
 use guests::virtio::{load, store};
 use guests::workload::text::Generator;
 use guests::{lowcore, println, smp};
@@ -225,6 +226,95 @@ fn modify(chance: &mut Chance, subchannel: Subchannel, area: u64) -> u8 {
     subchannel.msch(at)
 }
 
+/// Resets a device and sets it up as its driver would, in one form or the other and not always with its own sizes. Then
+/// offers something, and notifies the device of a queue, with a number that may be too wide.
+fn drive(chance: &mut Chance, subchannel: Subchannel, area: u64) {
+    const VERSION_1: [u8; 5] = [1, 0, 0, 0, 1];
+    let device = Device::new(subchannel);
+    let perform = |command: Command<'_>| {
+        let _ = subchannel.start(&[command]);
+        let _ = subchannel.take_status();
+    };
+    let mut is_newer = chance.below(2) == 0;
+    // Otherwise as it was set up before, or by the other CPU.
+    if chance.below(4) == 0 {
+        let at = area + SCHIB;
+        for enabled in [0, 0x0080_0000_u32] {
+            let _ = subchannel.stsch(at);
+            store(at + 4, load::<u32>(at + 4) & !0x0080_0000 | enabled);
+            let _ = subchannel.msch(at);
+        }
+        if is_newer {
+            perform(Command(SET_REVISION, 0, &[0, 1, 0, 0]));
+        }
+        perform(Command(RESET, 0, &[]));
+        let features = chance.one_of(&[0, 0x10, 0x20, 0x30]);
+        perform(Command(WRITE_FEATURES, 0, &[0, 0, 0, features, 0]));
+        if is_newer {
+            perform(Command(WRITE_FEATURES, 0, &VERSION_1));
+            perform(Command(WRITE_STATUS, 0, &[11]));
+        }
+        for number in 0..3_u16 {
+            perform(Command(READ_QUEUE, 0, &[0, number as u8, 0, 0]));
+            let own = load::<u16>(subchannel.data() + 2);
+            let other = chance.one_of(&[1, 8, 16, 128, 256, 512, 1024, 0xFFFF]);
+            let size = if chance.below(8) == 0 { other } else { own };
+            let mut data = Device::queue_data(number, size, parts(&device, number.into()));
+            if is_newer {
+                perform(Command(SET_QUEUE, 0, &data));
+            } else {
+                data[8..12].copy_from_slice(&4096_u32.to_be_bytes());
+                perform(Command(SET_QUEUE, 0, &data[..16]));
+            }
+        }
+        perform(Command(WRITE_STATUS, 0, &[if is_newer { 15 } else { 7 }]));
+    }
+    if chance.below(8) == 0 {
+        is_newer = !is_newer;
+    }
+    let device = Device {
+        is_legacy: !is_newer,
+        ..device
+    };
+    let number = chance.below(3);
+    let Parts {
+        descriptors,
+        offered,
+        ..
+    } = parts(&device, number);
+    let size = chance.one_of(&[8, 64, 128, 256]);
+    let offered = if is_newer {
+        offered
+    } else {
+        descriptors + 16 * size
+    };
+    let first = chance.below(size.min(64));
+    for place in first..first + 3 {
+        let flags = chance.one_of(&[0, NEXT, NEXT, WRITE, NEXT | WRITE, TABLE]);
+        let length = chance.one_of(&[1, 16, 32, 48, 512, 0x1000]);
+        let descriptor = Descriptor(chance.address(area), length, flags, place as u16 + 1);
+        device.put(descriptors + 16 * place, descriptor);
+    }
+    let index = device.u16(load(offered + 2));
+    store(
+        offered + 4 + 2 * (u64::from(index) % size),
+        device.u16(first as u16),
+    );
+    store(offered + 2, device.u16(index.wrapping_add(1)));
+    let wide = chance.one_of(&[0, 0, 0, 0x1_0000, 0x400, 1 << 32]);
+    let _ = subchannel.notify(number | wide);
+}
+
+/// Where the parts of a queue are.
+fn parts(device: &Device, number: u64) -> Parts {
+    let descriptors = device.base + 0x1_0000 * number;
+    Parts {
+        descriptors,
+        offered: descriptors + 0x5000,
+        used: descriptors + 0x8000,
+    }
+}
+
 /// Whether a subchannel has a device.
 fn is_there(subchannel: Subchannel) -> bool {
     let at = AREA + SCHIB;
@@ -271,9 +361,7 @@ fn work(me: u16, cpus: u16) -> [Codes; 4] {
             11 => others.add(subchannel.rsch()),
             12 => others.add(subchannel.hsch()),
             13 => others.add(subchannel.csch()),
-            14 => {
-                let _ = subchannel.notify(chance.below(4));
-            }
+            14 => drive(&mut chance, subchannel, area),
             _ => {
                 let _ = tpi();
                 others.add(subchannel.stsch(area + DATA));
