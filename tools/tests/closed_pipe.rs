@@ -1,6 +1,10 @@
 //! Commands whose reader has gone away, as `head` does.
 
+mod program;
+
 use std::{fs, io, path::Path, process::Command};
+
+use program::program;
 
 use serde_json::json;
 use tempfile::TempDir;
@@ -32,7 +36,7 @@ fn run() -> TempDir {
 fn measure(arguments: &[&str], directory: &Path) -> (String, Option<i32>) {
     let (reader, writer) = io::pipe().unwrap();
     drop(reader);
-    let output = Command::new(env!("CARGO_BIN_EXE_measure"))
+    let output = Command::new(program())
         .args(arguments)
         .current_dir(directory)
         .stdout(writer)

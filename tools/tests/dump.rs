@@ -1,12 +1,16 @@
 //! `measure dump` as a person runs it: its output, its messages, and its exit code.
 
+mod program;
+
 use std::{fs, path::Path, process::Command};
+
+use program::program;
 
 use tempfile::TempDir;
 
 /// Standard output, standard error and exit code.
 fn measure(arguments: &[&str], file: &Path) -> (String, String, Option<i32>) {
-    let output = Command::new(env!("CARGO_BIN_EXE_measure"))
+    let output = Command::new(program())
         .arg("dump")
         .args(arguments)
         .arg(file)

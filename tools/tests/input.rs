@@ -1,12 +1,16 @@
 //! Input files that may have no end: the commands name them and do not wait.
 
+mod program;
+
 use std::{path::Path, process::Command};
+
+use program::program;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 /// Standard error of a command line that fails before anything is built.
 fn refused(line: &str, directory: &Path) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_measure"))
+    let output = Command::new(program())
         .args(line.split(' '))
         .current_dir(directory)
         .output()

@@ -2,6 +2,8 @@
 //!
 //! A signal that cannot be caught ends a process, so each test runs again in a process that is killed.
 
+mod program;
+
 use std::{
     env, fs,
     io::{BufRead, BufReader, Write},
@@ -9,6 +11,8 @@ use std::{
     process::{Command, Stdio},
     thread,
 };
+
+use program::program;
 
 use measure::computer::{temporary::Temporary, whole_file::WholeFile};
 
@@ -85,7 +89,7 @@ fn the_next_command_removes_the_directories_of_a_killed_one() {
     let test = "the_next_command_removes_the_directories_of_a_killed_one";
     let left = PathBuf::from(kill(test, place.path()));
     assert!(left.join("staged").exists());
-    let next = Command::new(env!("CARGO_BIN_EXE_measure"))
+    let next = Command::new(program())
         .args(["completions", "bash"])
         .env("TMPDIR", place.path())
         .output()

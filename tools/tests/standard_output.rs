@@ -1,6 +1,10 @@
 //! `-` as the file of an option: what it is written to is standard output, with nothing else.
 
+mod program;
+
 use std::{fs, path::Path, process::Command};
+
+use program::program;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -20,7 +24,7 @@ fn run() -> TempDir {
 
 /// Exit code, standard output and standard error of a command line in this directory.
 fn measure(line: &str, directory: &Path) -> (Option<i32>, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_measure"))
+    let output = Command::new(program())
         .args(line.split(' '))
         .current_dir(directory)
         .output()

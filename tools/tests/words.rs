@@ -1,10 +1,14 @@
 //! Words of a command line that are no text, or name nothing that can be read.
 
+mod program;
+
 use std::{
     ffi::{OsStr, OsString},
     os::unix::ffi::OsStrExt,
     process::Command,
 };
+
+use program::program;
 
 /// What stands for the word that is no text.
 const WORD: &str = "WORD";
@@ -16,7 +20,7 @@ fn measure(line: &str, word: &OsStr) -> (String, Option<i32>) {
         other => OsString::from(other),
     });
     let directory = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_measure"))
+    let output = Command::new(program())
         .args(words)
         .current_dir(directory.path())
         .output()

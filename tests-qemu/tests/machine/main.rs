@@ -21,6 +21,7 @@ mod loops;
 mod machine_counters;
 mod models;
 mod monitor;
+mod moved;
 mod nested;
 mod page;
 mod panics;

@@ -21,7 +21,7 @@ const NAMES: [&str; 2] = ["/millimeter", "/cargo/registry"];
 const OTHERS: [&str; 2] = ["target", ".git"];
 
 /// Copies a directory without what is no source.
-fn copy(from: &Path, to: &Path) {
+pub(super) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let (path, name) = entry

@@ -54,7 +54,9 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &[String]) -> Result<bool> {
-    let tools = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // Cargo does not build again what was copied with its target directory, but names the package that it runs.
+    let package = env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
+    let tools = Path::new(&package);
     let root = tools
         .ancestors()
         .nth(2)

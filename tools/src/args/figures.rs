@@ -125,13 +125,15 @@ mod tests {
 
     #[test]
     fn a_directory_has_figures_only_if_a_person_wants_them() {
-        let directory = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path();
         let wanted = |line: &str| report(line).unwrap().are_wanted(directory);
         assert!(!wanted("x"));
         for option in ["--figures", "--by cpu", "--csv -", "--parquet f"] {
             assert!(wanted(&format!("x {option}")), "{option}");
         }
-        let file = directory.join("Cargo.toml");
+        let file = directory.join("dump.smf");
+        std::fs::write(&file, "").unwrap();
         assert!(report("x").unwrap().are_wanted(&file));
         assert!(report("x --figures --html page.html").is_err());
     }

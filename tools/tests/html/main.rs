@@ -2,6 +2,8 @@
 
 mod actions;
 mod browser;
+#[path = "../program/mod.rs"]
+mod program;
 mod synthetic;
 
 use std::{
@@ -12,13 +14,14 @@ use std::{
 };
 
 use measure::{building::install, computer::progress::Progress, machine::doctor};
+use program::program;
 use synthetic::Folder;
 use tempfile::TempDir;
 
 /// Makes the page of a folder. Returns the page's file and the tool's output.
 fn page(directory: &Path) -> (PathBuf, Output) {
     let file = directory.join("page.html");
-    let output = Command::new(env!("CARGO_BIN_EXE_measure"))
+    let output = Command::new(program())
         .arg("report")
         .arg(directory)
         .arg("--html")
@@ -31,7 +34,7 @@ fn page(directory: &Path) -> (PathBuf, Output) {
 /// Makes the page of a folder compared with the one before.
 fn page_against(directory: &Path, before: &Path) -> (PathBuf, Output) {
     let file = directory.join("change.html");
-    let output = Command::new(env!("CARGO_BIN_EXE_measure"))
+    let output = Command::new(program())
         .arg("report")
         .arg(directory)
         .arg("--against")
