@@ -240,7 +240,7 @@ fn of_text<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         if is_uncovered(cpu, configuration, hardware, None, charged) {
             return Next::Run;
         }
-        if configuration.strict && code == Exception::Operation.code() {
+        if code == Exception::Operation.code() {
             performed = match enclosing(cpu, configuration, hardware) {
                 None => {
                     cpu.account.correct(0, charged, problem);
@@ -315,9 +315,9 @@ fn target_of_execute<H: Hardware>(
     )
 }
 
-/// The instruction at the PSW's address is an ordinary one, or none. It trapped on a strict machine, perhaps because it
-/// encloses what is replaced. Performs it if it is a branch or one of those that move characters. Returns `None` if the
-/// hardware will execute it: in its page, if it encloses nothing after all, or alone.
+/// The instruction at the PSW's address is an ordinary one, or none. It trapped, perhaps because it encloses what is
+/// replaced; then the hardware decides whether it is an instruction. Performs it if it is a branch or one of those that move
+/// characters. Returns `None` if the hardware will execute it: in its page, if it encloses nothing after all, or alone.
 #[cold]
 fn enclosing<H: Hardware>(
     cpu: &mut Vcpu,
@@ -328,7 +328,7 @@ fn enclosing<H: Hardware>(
     if access::in_place(cpu, configuration, hardware, at) != InPlace::Covered {
         return Some(Ok(Outcome::Unknown));
     }
-    if access::follow(cpu, configuration, hardware, at) {
+    if configuration.strict && access::follow(cpu, configuration, hardware, at) {
         return None;
     }
     let performed = instead(cpu, configuration, hardware, at);

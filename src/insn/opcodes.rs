@@ -82,11 +82,15 @@ pub(super) const fn assigned_in(map: usize, code: u8) -> bool {
 /// Text that is shorter than its operation code is not assigned.
 #[must_use]
 pub fn assigned(text: &[u8]) -> bool {
-    let Some(&first) = text.first() else {
-        return false;
-    };
-    let (map, at) = place(first);
-    text.get(at).is_some_and(|&code| assigned_in(map, code))
+    assigned_as_far(text).unwrap_or(false)
+}
+
+/// Whether the instruction with this text exists, if the text has its whole operation code, as the text at the end of a page may
+/// not have.
+pub(super) fn assigned_as_far(text: &[u8]) -> Option<bool> {
+    let (map, at) = place(*text.first()?);
+    let code = *text.get(at)?;
+    Some(assigned_in(map, code))
 }
 
 /// Opcodes of one byte; the pages below are absent here.

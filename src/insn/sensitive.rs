@@ -29,7 +29,9 @@
 //! EXECUTE is replaced only if none passes over it and it is behind the first two halfwords, which may be a displacement.
 //!
 //! All these opcodes are whole in their first halfword, so a candidate at the end of the page does not depend
-//! on the next page. EXECUTE can make a sensitive instruction of an ordinary one; so an EXECUTE that may do it is
+//! on the next page. Other instructions have the second part of their opcode in their last byte. If that is on the next
+//! page, nobody knows here whether it is an instruction: it is covered if it has a candidate among its halfwords, and
+//! when control comes to it the firmware knows all of its text. EXECUTE can make a sensitive instruction of an ordinary one; so an EXECUTE that may do it is
 //! itself a sensitive instruction here ([`executed`] says which do).
 //!
 //! The other instructions of the message-security assist are sensitive only while the machine counts or supplies
@@ -39,6 +41,7 @@ pub use super::caught::{Caught, Sensitive, is_caught};
 use super::executed;
 use super::flow::next;
 use super::offsets::{Offsets, PAGE};
+use super::opcodes::assigned_as_far;
 use super::plain;
 use super::suspects::{has_suspects, suspects};
 use super::{Instruction, assigned, decode, length, opcode};
@@ -226,11 +229,19 @@ pub fn scan(page: &[u8; PAGE], entry: Option<usize>, carried: usize, caught: Cau
 }
 
 /// The same, when control has reached a replaced halfword: `before` are the replaced halfwords, and `entry` is the
-/// offset of this one.
+/// offset of this one. `is_assigned` says whether an instruction begins there, by all of its text: the page may have only a part.
 #[must_use]
-pub fn scan_again(page: &[u8; PAGE], before: &Offsets, entry: usize, caught: Caught) -> Offsets {
+pub fn scan_again(
+    page: &[u8; PAGE],
+    before: &Offsets,
+    (entry, is_assigned): (usize, bool),
+    caught: Caught,
+) -> Offsets {
     // Halfwords that are not replaced are known, and so is what follows from them.
     let mut reached = Decoded::NOTHING;
+    if is_assigned && let Some(length) = extends(page, entry) {
+        reached.enter_whole(entry, length);
+    }
     reached.follow(page, entry, before);
     // A halfword that was replaced alone cannot be distinguished. Where all near ones were replaced, no
     // instruction extends into anything else.
@@ -338,13 +349,15 @@ impl Decoded {
         if self.begins.contains(offset) {
             return None;
         }
-        let text = text(page, offset);
-        let whole = text.filter(|text| assigned(text));
-        if whole.is_some() || (text.is_none() && page.get(offset..offset + 2).is_some_and(assigned))
+        let text = text(page, offset).filter(|text| assigned(text));
+        if let Some(text) = text {
+            self.enter_whole(offset, length(text[0]));
+        } else if let Some(length) = extends(page, offset)
+            && is_assigned_at(page, offset) == Some(true)
         {
-            self.enter_whole(offset, page.get(offset).map_or(2, |&first| length(first)));
+            self.enter_whole(offset, length);
         }
-        whole
+        text
     }
 
     /// Enters the instruction of so many bytes at `offset`.
@@ -464,9 +477,16 @@ fn evidence(page: &[u8; PAGE], candidate: usize) -> Evidence {
     let (mut at, mut over) = (0, 0);
     for offset in (first..candidate).step_by(2).rev() {
         let passed = plain::passed(page, offset).or_else(|| {
-            let text = text(page, offset)?;
+            let Some(text) = text(page, offset) else {
+                let length = extends(page, offset)?;
+                return is_assigned_at(page, offset)?.then_some(length);
+            };
             (assigned(&text) && next(&text).is_sequential()).then(|| length(text[0]))
         });
+        if passed.is_none() && is_assigned_at(page, offset).is_none() {
+            // The next page decides whether it passes over the candidate.
+            return Evidence::None;
+        }
         let decode = match passed {
             Some(length) => {
                 let end = offset + length;
@@ -517,6 +537,17 @@ pub fn doubleword(page: &[u8; PAGE], offset: usize) -> u64 {
 fn halfword(page: &[u8; PAGE], offset: usize) -> u16 {
     let at = (offset % PAGE) & !1;
     u16::from_be_bytes([page[at], page[at | 1]])
+}
+
+/// The length of the instruction at `offset`, if it is one that extends into the next page.
+fn extends(page: &[u8; PAGE], offset: usize) -> Option<usize> {
+    let length = length(*page.get(offset)?);
+    (offset + length > PAGE).then_some(length)
+}
+
+/// Whether the instruction at `offset` is assigned, if its opcode is in the page.
+fn is_assigned_at(page: &[u8; PAGE], offset: usize) -> Option<bool> {
+    assigned_as_far(page.get(offset..)?)
 }
 
 /// The text of the instruction at `offset`, if all of it is in the page.

@@ -502,9 +502,15 @@ fn uncover_at<H: Hardware>(
     at: Virtual,
 ) -> bool {
     let found = storage::resolve(cpu, configuration, hardware, at, 2, Access::Execute);
-    found.is_ok_and(|claim| {
-        scanner::uncover(configuration, hardware, claim.first.start().absolute())
-    })
+    let Ok(claim) = found else {
+        return false;
+    };
+    // At the end of a page, only the next one may show whether it is an instruction.
+    let is_assigned = storage::is_within_a_page(at)
+        || storage::text_at(cpu, configuration, hardware, at)
+            .is_ok_and(|text| insn::assigned(&text.bytes));
+    let at = claim.first.start().absolute();
+    scanner::uncover(configuration, hardware, at, is_assigned)
 }
 
 /// Whether the instruction that has met an exception, which is behind it, is the target of an EXECUTE.

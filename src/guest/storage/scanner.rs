@@ -377,16 +377,22 @@ pub fn trust<H: Hardware>(
 }
 
 /// Control has come to `at`, where an instruction should not trap. Returns `true` if it trapped because it was covered
-/// in the copy. It and all that is known to follow from it are uncovered then.
+/// in the copy. It and all that is known to follow from it are uncovered then. `is_assigned` says whether it is an
+/// instruction, by all of its text, which may extend into the next page.
 #[inline]
-pub fn uncover<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) -> bool {
+pub fn uncover<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Absolute,
+    is_assigned: bool,
+) -> bool {
     let pages = &configuration.page_frames;
     if configuration.strict {
         return false;
     }
     let _alone = pages.changing.lock();
     match pages.state(at) {
-        PageState::Copied(copy) => uncover_in(configuration, hardware, copy, at),
+        PageState::Copied(copy) => uncover_in(configuration, hardware, copy, at, is_assigned),
         _ => false,
     }
 }
@@ -399,6 +405,7 @@ fn uncover_in<H: Hardware>(
     hardware: &mut H,
     copy: Real,
     at: Absolute,
+    is_assigned: bool,
 ) -> bool {
     let pages = &configuration.page_frames;
     let Some(frame) = frame(configuration, at) else {
@@ -418,7 +425,7 @@ fn uncover_in<H: Hardware>(
     if !before.contains(offset) {
         return false;
     }
-    let after = sensitive::scan_again(&text, &before, offset, caught);
+    let after = sensitive::scan_again(&text, &before, (offset, is_assigned), caught);
     if after.contains(offset) {
         return false;
     }

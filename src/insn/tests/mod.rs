@@ -2,6 +2,7 @@
 
 mod assignment;
 mod decoding;
+mod page_ends;
 mod scanning;
 mod stores;
 mod strict;

@@ -5,7 +5,7 @@ use proptest::test_runner::RngSeed;
 
 use crate::executed::modifies;
 use crate::offsets::PAGE;
-use crate::sensitive::{Caught, Sensitive, replace, scan_again};
+use crate::sensitive::{Caught, Sensitive, replace};
 use crate::{Offsets, assigned, length};
 
 /// STMG, LGR, AGHI; EPSW at 0E; RISBG; CLFI of B98D0012 at 18; JNE to 2E; LA of B2B0 at 22; STFLE at 26; IPM;
@@ -31,6 +31,11 @@ const LA_SIMPLE: [u8; 4] = [0x41, 0x20, 0x00, 0xA0];
 /// Which halfwords are replaced.
 fn scan(page: &[u8; PAGE], entry: Option<usize>, carried: usize, caught: Caught) -> Offsets {
     crate::sensitive::scan(page, entry, carried, caught).replaced
+}
+
+/// The same when control has reached a replaced halfword, where an instruction begins if all of it is in the page.
+fn scan_again(page: &[u8; PAGE], before: &Offsets, entry: usize, caught: Caught) -> Offsets {
+    crate::sensitive::scan_again(page, before, (entry, false), caught)
 }
 
 /// A page of zeros, which are not an opcode, with `parts` at their offsets.

@@ -168,6 +168,13 @@ fn an_unassigned_opcode_is_the_guests_even_where_it_was_covered() {
     let mut bench = bench();
     bench.set_doublewords(0x1D0, &[0x0000_0001_8000_0000, 0x7_0000]);
     executes(&mut bench, CODE);
+    // The hardware says so, when it has nothing else.
+    unassigned(&mut bench, 4, UNASSIGNED);
+    assert_eq!(bench.cpu.psw.address, UNASSIGNED);
+    assert_eq!(
+        fetched_alone(&bench, UNASSIGNED),
+        Some(0xB9C1_0000_0000_0000)
+    );
     unassigned(&mut bench, 4, UNASSIGNED);
     assert_eq!(bench.cpu.psw.address, 0x7_0000, "the program new PSW");
     assert_eq!(
