@@ -316,8 +316,8 @@ fn target_of_execute<H: Hardware>(
 }
 
 /// The instruction at the PSW's address is an ordinary one, or none. It trapped, perhaps because it encloses what is
-/// replaced; then the hardware decides whether it is an instruction. Performs it if it is a branch or one of those that move
-/// characters. Returns `None` if the hardware will execute it: in its page, if it encloses nothing after all, or alone.
+/// replaced or extends to it; then the hardware decides whether it is an instruction. Performs it if it is a branch or one of
+/// those that move characters. Returns `None` if the hardware will execute it alone.
 #[cold]
 fn enclosing<H: Hardware>(
     cpu: &mut Vcpu,
@@ -327,9 +327,6 @@ fn enclosing<H: Hardware>(
     let at = Virtual(cpu.psw.address);
     if access::in_place(cpu, configuration, hardware, at) != InPlace::Covered {
         return Some(Ok(Outcome::Unknown));
-    }
-    if configuration.strict && access::follow(cpu, configuration, hardware, at) {
-        return None;
     }
     let performed = instead(cpu, configuration, hardware, at);
     if performed == Ok(Outcome::Unknown) {
@@ -359,8 +356,7 @@ fn instead<H: Hardware>(
 
 /// The modified target of the EXECUTE at the PSW's address, whose text and target address are known, is an ordinary
 /// instruction, or none. It trapped because the EXECUTE or its target is replaced. Performs it; or, if the outcome is
-/// unknown, the hardware will execute it: in its page, if the EXECUTE is trusted from now on or nothing need be replaced,
-/// or alone.
+/// unknown, the hardware will execute it: in its page, if the EXECUTE is trusted from now on, or alone.
 #[cold]
 fn harmless<H: Hardware>(
     cpu: &mut Vcpu,
@@ -373,12 +369,6 @@ fn harmless<H: Hardware>(
     if !configuration.strict
         && !may_become_sensitive(first, configuration.assist.caught())
         && access::trust(cpu, configuration, hardware, &execute)
-    {
-        return Ok(Outcome::Unknown);
-    }
-    let here = Virtual(cpu.psw.address);
-    if configuration.strict
-        && [here, at].map(|at| access::follow(cpu, configuration, hardware, at)) != [false; 2]
     {
         return Ok(Outcome::Unknown);
     }

@@ -91,6 +91,13 @@ impl Offsets {
         at * 2
     }
 
+    /// Inserts every offset of another set.
+    pub fn insert_all(&mut self, other: &Self) {
+        for (word, more) in self.0.iter_mut().zip(&other.0) {
+            *word |= more;
+        }
+    }
+
     /// Removes every offset of another set.
     pub(super) fn remove_all(&mut self, other: &Self) {
         for (word, less) in self.0.iter_mut().zip(&other.0) {

@@ -570,31 +570,6 @@ pub(super) fn trust<H: Hardware>(
     })
 }
 
-/// Executes the instruction at `at` as it is from now on, if it is replaced only because an instruction at the end of its
-/// page may extend into the next one ([`scanner::follow`]).
-#[cold]
-pub(super) fn follow<H: Hardware>(
-    cpu: &Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-    at: Virtual,
-) -> bool {
-    /// Few strings of instructions, each of which encloses the next one, are longer.
-    const NEAR: u64 = 64;
-    let end = PAGE - at.byte_index();
-    if end > NEAR {
-        return false;
-    }
-    let [first, next] = [at, at.offset(end)].map(|place| {
-        let found = storage::resolve(cpu, configuration, hardware, place, 1, Access::Execute);
-        found.map(|claim| claim.first.start().absolute())
-    });
-    match (first, next) {
-        (Ok(first), Ok(next)) => scanner::follow(configuration, hardware, first, next),
-        _ => false,
-    }
-}
-
 /// The address of the target, if the instruction at the PSW's address is an EXECUTE.
 pub(super) fn target_of(cpu: &Vcpu, bytes: &[u8; 6]) -> Option<Virtual> {
     let (target, _) = insn::target(&insn::decode(bytes), cpu.psw.address, &cpu.general)?;

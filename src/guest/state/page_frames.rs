@@ -1,7 +1,7 @@
 //! What is known of the page frames of the guest's storage.
 
 use arch::address::{Absolute, PAGE, Real};
-use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use spin::Mutex;
 
 /// A page frame that has not been scanned: writable, not executable.
@@ -23,12 +23,18 @@ pub(crate) const COPIED: u16 = 4;
 /// for instructions and operands executes the page itself.
 pub(crate) const OF_EXECUTES: u16 = 0x8000;
 
-/// Beside any state, on a strict machine: an instruction that extends from another page into this one is executed as it
-/// is, because it encloses nothing that is replaced here.
-const FOLLOWS: u16 = 0x4000;
+/// Beside a state with a code copy: what is replaced at the beginning of the copy may be the end of an instruction of another
+/// page.
+pub(crate) const BEGINS: u16 = 0x4000;
 
-/// Beside a state with a code copy, on a strict machine: what was found to be replaced at the end of the page stays so.
-const ENDS: u16 = 0x2000;
+/// Beside any state: a page behind this one somewhere [`BEGINS`], so what extends from this one into the next one is replaced in
+/// its copy.
+pub(crate) const ENDS: u16 = 0x2000;
+
+/// The number of the code copy of a state, if it has one.
+pub(crate) const fn number_of_copy(state: u16) -> Option<u16> {
+    (state & !(OF_EXECUTES | BEGINS | ENDS)).checked_sub(COPIED)
+}
 
 /// The most code copies that states can number.
 const MOST_COPIES: usize = (ENDS - COPIED) as usize;
@@ -62,6 +68,8 @@ pub struct PageFrames {
     pub copied: AtomicU64,
     /// Places that were uncovered so far.
     pub uncovered: AtomicU64,
+    /// Whether any page has had a copy that [`BEGINS`].
+    pub(crate) any_begins: AtomicBool,
     /// For each page frame, into how many buffers of devices in it a device may store at any time; the largest value
     /// stays. There is none in a configuration without devices.
     pub(crate) stores: &'static [AtomicU8],
@@ -90,6 +98,7 @@ impl PageFrames {
             scans: AtomicU64::new(0),
             copied: AtomicU64::new(0),
             uncovered: AtomicU64::new(0),
+            any_begins: AtomicBool::new(false),
             stores: &[],
             changing: Mutex::new(()),
             scanning: Mutex::new(()),
@@ -158,14 +167,13 @@ impl PageFrames {
             DATA => PageState::Data,
             TEXT | TRUSTED => PageState::Text,
             STILL => PageState::Still,
-            copied => PageState::Copied(self.copy(copied)),
+            copied => PageState::Copied(self.copy((copied & !OF_EXECUTES) - COPIED)),
         }
     }
 
-    /// The code copy of a state that has one.
-    pub(crate) const fn copy(&self, state: u16) -> Real {
-        self.copies
-            .offset(((state & !OF_EXECUTES) - COPIED) as u64 * PAGE)
+    /// The code copy of a number.
+    pub(crate) const fn copy(&self, number: u16) -> Real {
+        self.copies.offset(number as u64 * PAGE)
     }
 
     /// Whether a program with a single table executes the page itself, although it has a copy.
@@ -185,41 +193,44 @@ impl PageFrames {
     #[inline]
     pub(crate) fn raw(&self, at: Absolute) -> u16 {
         self.of(at).map_or(DATA, |state| {
-            state.load(Ordering::Relaxed) & !(FOLLOWS | ENDS)
+            state.load(Ordering::Relaxed) & !(BEGINS | ENDS)
         })
     }
 
+    /// Sets the state of the frame at `at`, with what is beside it.
     pub(crate) fn set(&self, at: Absolute, state: u16) {
+        if state & BEGINS != 0 {
+            self.any_begins.store(true, Ordering::Release);
+        }
         if let Some(kept) = self.of(at) {
-            let new = |before: u16| Some(before & FOLLOWS | state);
-            let _ = kept.fetch_update(Ordering::Relaxed, Ordering::Relaxed, new);
+            kept.store(state, Ordering::Release);
         }
     }
 
-    /// Whether an instruction that extends into the frame at `at` is executed as it is.
-    pub(crate) fn follows(&self, at: Absolute) -> bool {
+    /// Whether the end of an instruction of another page may be replaced in the copy of the frame at `at`.
+    pub(crate) fn begins(&self, at: Absolute) -> bool {
         self.of(at)
-            .is_some_and(|state| state.load(Ordering::SeqCst) & FOLLOWS != 0)
+            .is_some_and(|state| state.load(Ordering::Relaxed) & BEGINS != 0)
     }
 
-    /// An instruction that extends into the frame at `at` is executed as it is from now on. Returns whether one was
-    /// before.
-    pub(crate) fn follow(&self, at: Absolute) -> bool {
-        self.of(at)
-            .is_some_and(|state| state.fetch_or(FOLLOWS, Ordering::SeqCst) & FOLLOWS != 0)
-    }
-
-    /// No instruction that extends into the frame at `at` is executed as it is any more.
-    pub(crate) fn end_following(&self, at: Absolute) {
-        if let Some(state) = self.of(at) {
-            state.fetch_and(!FOLLOWS, Ordering::SeqCst);
-        }
-    }
-
-    /// Whether the end of the frame at `at` stays as it is until its state changes: true from the second call on.
+    /// Whether what extends from the frame at `at` into the next page is replaced when it is executed.
     pub(crate) fn ends(&self, at: Absolute) -> bool {
         self.of(at)
-            .is_none_or(|state| state.fetch_or(ENDS, Ordering::Relaxed) & ENDS != 0)
+            .is_some_and(|state| state.load(Ordering::Relaxed) & ENDS != 0)
+    }
+
+    /// Whether it matters which page is executed behind which.
+    #[inline]
+    pub(crate) fn any_begins(&self) -> bool {
+        self.any_begins.load(Ordering::Acquire)
+    }
+
+    /// The frame whose code copy is at a real address, if that is in a copy of any.
+    pub(crate) fn owner_of_copy(&self, at: Real) -> Option<Absolute> {
+        let number = at.0.checked_sub(self.copies.0)? / PAGE;
+        let owner = self.owners.get(usize::try_from(number).ok()?)?;
+        let page = owner.load(Ordering::Relaxed).checked_sub(1)?;
+        Some(Absolute(u64::from(page) * PAGE))
     }
 
     /// The number of the copy that is taken next, and the page that has it, if any.

@@ -29,8 +29,8 @@ pub fn store<H: Hardware>(
     };
     match configuration.page_frames.raw(checked.absolute()) {
         DATA => {}
-        // On a strict machine it matters, too, where in a page a value is stored.
-        TEXT if !configuration.strict && scanner::leaves_text(configuration, value) => {}
+        TEXT if !scanner::changes_end(configuration, checked.absolute())
+            && scanner::leaves_text(configuration, value) => {}
         _ => return false,
     }
     let frame = placed(hardware, checked.frame());

@@ -16,6 +16,11 @@
 //! together with all that follows from it ([`uncover`]). On a strict machine nothing is ever uncovered: what is
 //! replaced is executed by the firmware, or by the hardware alone ([`insn::strict`]).
 //!
+//! **An instruction can extend from one page into the next one**, and only the translation of the moment says which page that
+//! is. It must not find there what is replaced. So no page whose copy begins with a replacement is mapped behind a page from
+//! which an instruction could extend, unless what extends is replaced in the copy of that page, too ([`replace_ends`]): then
+//! it traps, and is executed alone. The fill of the shadow sees to that (`shadow::adjoining`).
+//!
 //! A page that is executed is not stored into: the shadow maps it read-only, and a store makes it data again. The state
 //! of a page belongs to its absolute frame, so it is the same for every alias.
 //!
@@ -24,7 +29,9 @@
 
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
-use crate::state::page_frames::{COPIED, DATA, OF_EXECUTES, PageState, STILL, TEXT, TRUSTED};
+use crate::state::page_frames::{
+    BEGINS, COPIED, DATA, ENDS, OF_EXECUTES, PageState, STILL, TEXT, TRUSTED, number_of_copy,
+};
 use crate::storage::checked::{Frame, Piece};
 use crate::storage::checked_absolute;
 use crate::storage::shadow::identity::page_changed;
@@ -62,9 +69,6 @@ pub fn make_executable<H: Hardware>(
     let at = at.page();
     let pages = &configuration.page_frames;
     if let Some(frame) = frame(configuration, at) {
-        if pages.follows(at) {
-            end_following(configuration, hardware, frame);
-        }
         if configuration.is_concurrent() {
             make_executable_beside_others(configuration, hardware, frame, entry);
         } else {
@@ -99,7 +103,8 @@ fn make_executable_beside_others<H: Hardware>(
             return;
         }
         let next = free_next_copy(configuration, hardware);
-        set_state(configuration, hardware, at, STILL);
+        let ends = if pages.ends(at) { ENDS } else { 0 };
+        set_state(configuration, hardware, at, STILL | ends);
         next
     };
     wait_for_others(configuration, hardware, configuration.shadow.posted());
@@ -139,19 +144,19 @@ fn prepare<H: Hardware>(
         Entry::Carried(bytes) => (None, bytes),
     };
     let caught = configuration.assist.caught();
+    let at = frame.origin().absolute();
+    let ends = pages.ends(at);
     let Scan {
-        replaced,
+        mut replaced,
         trusts,
         only_executes,
     } = if configuration.strict {
-        strict::scan(&text, caught, true)
+        strict::scan(&text, caught, ends)
     } else {
         sensitive::scan(&text, first, carried, caught)
     };
-    let at = frame.origin().absolute();
-    if strict::begins_replaced(&replaced) && pages.follows(at) {
-        // It has changed since [`end_following`] looked at it.
-        return DATA;
+    if ends && !configuration.strict {
+        replaced.insert_all(&strict::ends(&text));
     }
     let in_place = if trusts { TRUSTED } else { TEXT };
     // What a device may store into is not executed in place.
@@ -163,14 +168,20 @@ fn prepare<H: Hardware>(
         return in_place;
     };
     pages.copied.fetch_add(1, Ordering::Relaxed);
-    let copy = pages.copy(COPIED + number);
+    let copy = pages.copy(number);
     hardware.copy_page(frame, copy);
     replace(hardware, copy, &text, &Offsets::NONE, &replaced);
-    if only_executes && !is_stored_into {
-        (COPIED + number) | OF_EXECUTES
-    } else {
-        COPIED + number
+    let mut state = COPIED + number;
+    for (holds, beside) in [
+        (only_executes && !is_stored_into, OF_EXECUTES),
+        (strict::begins_replaced(&replaced), BEGINS),
+        (ends, ENDS),
+    ] {
+        if holds {
+            state |= beside;
+        }
     }
+    state
 }
 
 /// Whether the page itself is executed in this state, at least by some programs.
@@ -186,7 +197,7 @@ fn set_state<H: Hardware>(
     state: u16,
 ) {
     let pages = &configuration.page_frames;
-    if let Some(number) = (state & !OF_EXECUTES).checked_sub(COPIED) {
+    if let Some(number) = number_of_copy(state) {
         pages.take_copy(number, at);
     }
     pages.set(at, state);
@@ -269,66 +280,42 @@ fn is_sensitive<H: Hardware>(
     })
 }
 
-/// A page of which an instruction of another page is executed as it is has changed since. If it begins with what is
-/// replaced now, that instruction is no longer executed so: all pages are scanned again.
-#[cold]
-fn end_following<H: Hardware>(configuration: &Configuration, hardware: &mut H, frame: Frame) {
-    let pages = &configuration.page_frames;
-    let at = frame.origin().absolute();
-    if pages.raw(at) == DATA && begins_replaced(configuration, hardware, frame) {
-        pages.end_following(at);
-        forget_all(configuration, hardware);
-    }
+/// Whether an instruction can extend from a page into the next one.
+pub(super) fn extends<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &H,
+    at: Absolute,
+) -> bool {
+    let Some(frame) = frame(configuration, at) else {
+        return false;
+    };
+    strict::extends(hardware.load_u64(frame.at(Virtual(PAGE - 8))))
 }
 
-/// Whether an instruction that extends into a page may enclose what a strict machine replaces there.
-fn begins_replaced<H: Hardware>(configuration: &Configuration, hardware: &H, frame: Frame) -> bool {
+/// Whether what is replaced at an offset extends into the next page, where it might find something replaced.
+fn stays_replaced<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &H,
+    frame: Frame,
+    offset: usize,
+) -> bool {
+    if !configuration.page_frames.ends(frame.origin().absolute()) {
+        return false;
+    }
     let mut text = [0u8; PAGE as usize];
     hardware.load(frame.origin(), &mut text);
-    let found = strict::scan(&text, configuration.assist.caught(), true);
-    strict::begins_replaced(&found.replaced)
+    strict::ends(&text).contains(offset)
 }
 
-/// Executes the instruction at `at` as it is from now on, if it is replaced only because an instruction may extend into the
-/// page at `next`, which begins with nothing that a strict machine replaces. Returns `false` otherwise.
+/// A page whose copy begins with a replacement is about to be executed behind the page at `at`, from which an instruction can
+/// extend. That is replaced, until the page changes: it is scanned again when it is next executed.
 #[cold]
-pub fn follow<H: Hardware>(
+pub(super) fn replace_ends<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
     at: Absolute,
-    next: Absolute,
-) -> bool {
-    let pages = &configuration.page_frames;
-    let (Some(frame), Some(next)) = (frame(configuration, at), frame(configuration, next)) else {
-        return false;
-    };
-    if pages.ends(at) {
-        return false;
-    }
-    let _alone = pages.changing.lock();
-    // First, so that whoever executes the page after a change of it finds this.
-    let next_at = next.origin().absolute();
-    let was_followed = pages.follow(next_at);
-    if begins_replaced(configuration, hardware, next) {
-        if !was_followed {
-            pages.end_following(next_at);
-        }
-        return false;
-    }
-    let PageState::Copied(copy) = pages.state(at) else {
-        return false;
-    };
-    let mut text = [0u8; PAGE as usize];
-    hardware.load(frame.origin(), &mut text);
-    let before = replaced_in(hardware, copy, &text);
-    let after = strict::scan(&text, configuration.assist.caught(), false).replaced;
-    if before == after {
-        return false;
-    }
-    replace(hardware, copy, &text, &before, &after);
-    pages.uncovered.fetch_add(1, Ordering::Release);
-    let offset = at.byte_index() as usize;
-    before.contains(offset) && !after.contains(offset)
+) {
+    make_data(configuration, hardware, at, ENDS);
 }
 
 /// The halfwords of a page that are replaced in its copy.
@@ -362,8 +349,11 @@ pub fn trust<H: Hardware>(
     if !differs(hardware, frame, copy, at) {
         return false;
     }
-    // What follows its first halfword may be covered. What is on the next page never is.
     let offset = at.byte_index();
+    if stays_replaced(configuration, hardware, frame, offset as usize) {
+        return false;
+    }
+    // What follows its first halfword may be covered. What is on the next page never is.
     let end = (offset + length).min(PAGE);
     for offset in (offset / 2..end / 2).rev().map(|halfword| 2 * halfword) {
         let place = copy.offset(offset & !7);
@@ -425,7 +415,10 @@ fn uncover_in<H: Hardware>(
     if !before.contains(offset) {
         return false;
     }
-    let after = sensitive::scan_again(&text, &before, (offset, is_assigned), caught);
+    let mut after = sensitive::scan_again(&text, &before, (offset, is_assigned), caught);
+    if pages.ends(at) {
+        after.insert_all(&strict::ends(&text));
+    }
     if after.contains(offset) {
         return false;
     }
@@ -467,7 +460,7 @@ pub fn look_for_device_store<H: Hardware>(
             })
     };
     if !same {
-        make_data(configuration, hardware, at);
+        make_data(configuration, hardware, at, 0);
     }
 }
 
@@ -475,7 +468,7 @@ pub fn look_for_device_store<H: Hardware>(
 #[inline]
 pub fn store_into<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
     if configuration.page_frames.raw(at) != DATA {
-        make_data(configuration, hardware, at);
+        make_data(configuration, hardware, at, 0);
     }
 }
 
@@ -532,15 +525,21 @@ pub fn store_value_into<H: Hardware>(
     match configuration.page_frames.raw(at) {
         DATA => {}
         // An instruction may extend into the next page now.
-        _ if configuration.strict && at.byte_index() >= PAGE - 8 => {
-            make_data(configuration, hardware, at);
+        _ if changes_end(configuration, at) => {
+            make_data(configuration, hardware, at, 0);
         }
         TEXT if !sensitive::may_be_sensitive(value, caught) => {}
         state
             if (state == TRUSTED || state & OF_EXECUTES != 0)
                 && store_beside_executes(configuration, hardware, at, value) => {}
-        _ => make_data(configuration, hardware, at),
+        _ => make_data(configuration, hardware, at, 0),
     }
+}
+
+/// Whether it matters that a store at `at` may change which instructions extend into the next page.
+#[inline]
+pub(super) fn changes_end(configuration: &Configuration, at: Absolute) -> bool {
+    at.byte_index() >= PAGE - 8 && configuration.page_frames.any_begins()
 }
 
 /// Whether a page without sensitive instructions, and without an EXECUTE, stays one when a value is stored into it.
@@ -565,7 +564,7 @@ fn store_beside_executes<H: Hardware>(
     // The copy must not become that of another page meanwhile.
     let _alone = configuration.page_frames.changing.lock();
     let state = configuration.page_frames.raw(at);
-    if state != TRUSTED && state & OF_EXECUTES == 0 {
+    if state != TRUSTED && state & OF_EXECUTES == 0 || configuration.page_frames.ends(at) {
         return false;
     }
     let doubleword = |at: Absolute, hardware: &H| hardware.load_u64(frame.at(Virtual(at.0 & !7)));
@@ -607,13 +606,18 @@ pub fn forget_all<H: Hardware>(configuration: &Configuration, hardware: &mut H) 
 }
 
 /// Makes a page data again: writable, not executable, its copy dropped. The guest of this CPU does not continue while
-/// another one may execute what the page, or its copy, had before.
+/// another one may execute what the page, or its copy, had before. `beside` is what is known of it all the same.
 #[cold]
-fn make_data<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
+fn make_data<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Absolute,
+    beside: u16,
+) {
     let at = at.page();
     let _alone = configuration.page_frames.changing.lock();
     let before = drop_text(configuration, hardware, at);
-    set_state(configuration, hardware, at, DATA);
+    set_state(configuration, hardware, at, DATA | beside);
     if before != DATA {
         await_others(configuration, hardware);
     }
@@ -623,10 +627,7 @@ fn make_data<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: A
 fn drop_text<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) -> u16 {
     let pages = &configuration.page_frames;
     let state = pages.raw(at);
-    if let Some(owner) = (state & !OF_EXECUTES)
-        .checked_sub(COPIED)
-        .and_then(|n| pages.owners.get(usize::from(n)))
-    {
+    if let Some(owner) = number_of_copy(state).and_then(|n| pages.owners.get(usize::from(n))) {
         let page = (at.0 / PAGE) as u32 + 1;
         let _ = owner.compare_exchange(page, 0, Ordering::Relaxed, Ordering::Relaxed);
     }

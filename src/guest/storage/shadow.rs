@@ -40,7 +40,8 @@
 //! (`others`). Or it may be about to fill, and then it drops the translation that it found in the guest's tables.
 //!
 //! While pages are protected for program-event recording, a guest with DAT off has real storage in a space of its own
-//! CPU, which is filled like any other ([`own_real`]).
+//! CPU, which is filled like any other ([`own_real`]). So has one that has executed a page which may not be mapped behind every
+//! other page (`adjoining`).
 //!
 //! No entry ever designates the HSA, except for code copies (never for stores): every absolute address is checked
 //! against the guest's storage before it becomes an entry, and real 0-1FFF, which is the machine's own prefix area, is
@@ -56,6 +57,7 @@ use arch::control;
 use arch::psw::{ADDRESS_SPACE, AddressSpace, DAT, HOME_SPACE, IO, PROBLEM, SECONDARY_SPACE};
 use core::sync::atomic::Ordering;
 
+mod adjoining;
 pub mod alone;
 mod catch_up;
 mod entry;
@@ -99,6 +101,7 @@ const REAL: u64 = control::asce::REAL_SPACE;
 /// Decides how real storage and real spaces are translated: by tables of the CPU's own, whose pages can be protected as
 /// in any space, or by the tables that the CPUs share.
 pub fn own_real(cpu: &mut Vcpu, owns: bool) {
+    let owns = owns || cpu.shadow.needs_real;
     if cpu.shadow.owns_real != owns {
         cpu.shadow.owns_real = owns;
         cpu.shadow.loaded_for = None;

@@ -54,6 +54,17 @@ proptest! {
         let begins = replaced.contains(0) || replaced.contains(2);
         prop_assert_eq!(strict::begins_replaced(&replaced), begins);
     }
+
+    #[test]
+    fn what_extends_into_the_next_page_ends_it_with_all_that_enclose_it(page in any_page()) {
+        let ends = strict::ends(&page);
+        for offset in (0..PAGE).step_by(2) {
+            let is_end = others(&page, offset).any(|other| other >= PAGE || ends.contains(other));
+            prop_assert_eq!(ends.contains(offset), is_end, "{:x}", offset);
+        }
+        let last = u64::from_be_bytes(page[PAGE - 8..].try_into().unwrap());
+        prop_assert_eq!(strict::extends(last), !ends.is_empty());
+    }
 }
 
 #[test]
@@ -68,10 +79,11 @@ fn an_instruction_that_encloses_a_sensitive_one_is_replaced_with_it() {
 }
 
 #[test]
-fn an_instruction_that_extends_into_the_next_page_is_replaced_until_that_is_known() {
+fn an_instruction_that_extends_into_the_next_page_is_replaced_if_that_begins_with_a_replacement() {
     let mut page = [0; PAGE];
     page[PAGE - 6..].copy_from_slice(&[0xA7, 0x48, 0xC0, 0x01, 0x41, 0x20]);
     let at = |into_next| strict::scan(&page, Caught::Always, into_next).replaced;
     assert!(at(true).iter().eq([PAGE - 6, PAGE - 4, PAGE - 2]));
     assert!(at(false).is_empty());
+    assert_eq!(at(true), strict::ends(&page));
 }

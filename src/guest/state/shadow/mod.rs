@@ -261,6 +261,8 @@ impl Default for LastFilled {
 pub struct Shadow {
     /// Whether this CPU translates real storage by tables of its own.
     pub(crate) owns_real: bool,
+    /// Whether it must, whatever is recorded.
+    pub(crate) needs_real: bool,
     pub(crate) spaces: ShadowSpaces,
     pub(crate) recent: Recent,
     /// The number of the next request that it has to carry out.

@@ -13,11 +13,12 @@ use crate::state::shadow::recent::{Filled, REMEMBERED};
 use crate::state::shadow::{LastFilled, SEGMENT, Side};
 use crate::state::vcpu::Vcpu;
 use crate::storage::checked::Checked;
+use crate::storage::shadow::adjoining::{can_enter, is_before_beginning};
 use crate::storage::shadow::catch_up::catch_up;
 use crate::storage::shadow::entry::{entry, of_data, of_unusual};
 use crate::storage::shadow::pool::pool;
 use crate::storage::shadow::spaces::{empty, place, root, take_page_table, take_table};
-use crate::storage::shadow::{is_complete, stale};
+use crate::storage::shadow::{is_complete, own_real, stale};
 use crate::storage::{self, scanner};
 use arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
 use arch::control::{CR0_INSTRUCTION_EXECUTION_PROTECTION, asce};
@@ -41,6 +42,10 @@ pub fn fill<H: Hardware>(
     access: Access,
 ) {
     if is_complete(cpu, guest) {
+        if access == Access::Execute && begins(cpu, configuration, translation) {
+            cpu.shadow.needs_real = true;
+            own_real(cpu, true);
+        }
         return;
     }
     if stale(cpu, configuration) && catch_up(cpu, configuration, hardware) {
@@ -69,6 +74,12 @@ pub fn fill<H: Hardware>(
             None => empty(cpu, configuration, hardware),
         }
     };
+    if side == Side::Instructions
+        && configuration.page_frames.any_begins()
+        && !can_enter(cpu, configuration, hardware, guest, at, frame, table)
+    {
+        return;
+    }
     let entry = table.offset((at.0 >> 12 & 0xFF) * 8);
     pool(cpu, configuration).enter(hardware, entry, frame, value);
     // The first fills after a purge are remembered, so that the next purge need not drop them; and pages that are
@@ -85,6 +96,13 @@ pub fn fill<H: Hardware>(
         entry,
     });
     cpu.shadow.fills += 1;
+}
+
+/// Whether the page of a translation is executed from a copy that begins with a replacement.
+#[cold]
+fn begins(cpu: &Vcpu, configuration: &Configuration, translation: &Translation) -> bool {
+    let frame = cpu.absolute(translation.real).page();
+    configuration.page_frames.begins(frame)
 }
 
 /// Pages of a block of a control program, which maps most of its storage at once.
@@ -160,6 +178,13 @@ fn enter_neighbours<H: Hardware>(
             }
             let mut value = match configuration.page_frames.raw(frame) {
                 DATA => frame.0 | data,
+                TEXT | TRUSTED
+                    if side == Side::Instructions
+                        && configuration.page_frames.any_begins()
+                        && is_before_beginning(configuration, hardware, place) =>
+                {
+                    continue;
+                }
                 TEXT | TRUSTED => frame.0 | PTE_PROTECTION,
                 // Whether a device has stored into a page with a copy is found when the page itself is executed.
                 _ if side == Side::Instructions => continue,

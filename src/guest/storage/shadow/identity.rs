@@ -24,10 +24,19 @@ const TABLE_OF_PAGES: u64 = SEGMENT / PAGE * 8;
 /// leads to.
 const REGION_THIRD: u64 = 1 << 2 | asce::TABLE_LENGTH;
 
+/// The entry by which CPU `cpu` maps the absolute page `at` on a side. What may not be executed behind every other page is not
+/// executed here (`adjoining`).
+fn complete_entry(configuration: &Configuration, cpu: usize, side: Side, at: Absolute) -> u64 {
+    if side == Side::Instructions && configuration.page_frames.begins(at) {
+        return PTE_INVALID;
+    }
+    entry(configuration, cpu, side, at)
+}
+
 /// The identity entry of CPU `cpu` for the guest-real page `real`.
 fn identity_entry(configuration: &Configuration, cpu: usize, side: Side, real: Real) -> u64 {
     let at = apply_prefix(real, configuration.shadow.guest_prefix(cpu));
-    entry(configuration, cpu, side, at)
+    complete_entry(configuration, cpu, side, at)
 }
 
 /// The private page table of a CPU for the segment of a guest-real address, if there is one.
@@ -82,7 +91,7 @@ fn build_shared<H: Hardware>(
         let value = if is_whole {
             at.0
         } else {
-            entry(configuration, 0, side, at)
+            complete_entry(configuration, 0, side, at)
         };
         hardware.hsa_store(table.offset(page * 8), value);
     }
@@ -184,7 +193,7 @@ fn replace<H: Hardware>(hardware: &mut H, table: Real, page: u64, value: u64) {
 pub fn page_changed<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
     let shadow = &configuration.shadow;
     for side in Side::BOTH {
-        let shared = entry(configuration, 0, side, at);
+        let shared = complete_entry(configuration, 0, side, at);
         let table = shadow.identity_table(at.0 / SEGMENT, side);
         replace(hardware, table, at.0, shared);
         for cpu in 0..MAXIMUM_CPUS.min(usize::from(configuration.cpus)) {

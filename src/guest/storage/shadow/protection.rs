@@ -61,7 +61,7 @@ pub fn protect<H: Hardware>(
 }
 
 /// The page table for a virtual address, if there is one.
-fn page_table<H: Hardware>(hardware: &H, root: u64, at: Virtual) -> Option<Real> {
+pub(super) fn page_table<H: Hardware>(hardware: &H, root: u64, at: Virtual) -> Option<Real> {
     let mut level = (root & asce::DESIGNATION_TYPE) >> 2;
     if level < 3 && at.0 >> (31 + 11 * level) != 0 {
         return None;

@@ -207,6 +207,7 @@ mod b_system_reset;
 mod b_tables_beyond_storage;
 mod b_test_block;
 mod b_test_protection;
+mod b_text_across_pages;
 mod b_threads;
 mod b_timestamp;
 mod b_tod_clock;
