@@ -241,6 +241,8 @@ pub trait Hardware {
     fn console_read(&mut self, into: &mut [u8]) -> usize;
     /// Whether bytes that were typed for the guest wait to be read.
     fn console_waits(&self) -> bool;
+    /// The machine still works on one instruction of the guest: the host hears of it now and then.
+    fn still_works(&mut self);
     /// The guest's program has been loaded, now `times` times in all.
     fn loaded(&mut self, times: u32);
     /// One line for the machine's log: the guest's watchdog has expired, and its program is loaded again.

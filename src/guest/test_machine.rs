@@ -144,6 +144,8 @@ pub struct TestMachine {
     pub typed: Vec<u8>,
     /// How often the guest's program has been loaded.
     pub loads: u32,
+    /// How often it could have been heard of while it worked on one instruction.
+    pub signs_of_life: u32,
     /// Service-call control blocks that answer a command; any other command has response 01F0.
     pub services: BTreeMap<u32, Vec<u8>>,
     /// Blocks that answer STORE SYSTEM INFORMATION for a function and its selectors.
@@ -210,6 +212,7 @@ impl TestMachine {
             meanwhile: Vec::new(),
             console: Vec::new(),
             loads: 0,
+            signs_of_life: 0,
             typed: Vec::new(),
             services: BTreeMap::new(),
             systems: BTreeMap::new(),
@@ -780,6 +783,10 @@ impl Hardware for TestMachine {
 
     fn console_waits(&self) -> bool {
         !self.typed.is_empty()
+    }
+
+    fn still_works(&mut self) {
+        self.signs_of_life += 1;
     }
 
     fn loaded(&mut self, times: u32) {

@@ -303,6 +303,9 @@ pub fn earliest(words: &impl Words) -> u64 {
         .unwrap_or(NEVER)
 }
 
+/// A sign of life about every tenth of a second, in clock units.
+pub const PROGRESS: u64 = 4096 * 100_000;
+
 /// The turns of a run.
 #[derive(Debug)]
 pub struct Turns {
@@ -317,7 +320,9 @@ pub struct Turns {
     /// Whether the host has been told that every CPU waits, and has not sent anything since.
     pub told_waiting: AtomicBool,
     /// The clock at the last sign of life.
-    pub last_progress: AtomicU64,
+    last_progress: AtomicU64,
+    /// The instructions that the guest had completed then.
+    pub last_instructions: AtomicU64,
 }
 
 impl Turns {
@@ -334,7 +339,19 @@ impl Turns {
             woken: AtomicU32::new(0),
             told_waiting: AtomicBool::new(false),
             last_progress: AtomicU64::new(0),
+            last_instructions: AtomicU64::new(0),
         }
+    }
+
+    /// Whether a sign of life is due when the clock shows `now`. The answer is given once.
+    #[must_use]
+    pub fn is_progress_due(&self, now: u64) -> bool {
+        let last = &self.last_progress;
+        let is_due = now.wrapping_sub(last.load(Ordering::Relaxed)) >= PROGRESS;
+        if is_due {
+            last.store(now, Ordering::Relaxed);
+        }
+        is_due
     }
 
     /// Whether the clock counts instructions, so that there are turns.

@@ -646,6 +646,16 @@ impl Hardware for Native {
         self.shared.is_some_and(|shared| shared.input.waiting())
     }
 
+    fn still_works(&mut self) {
+        let now = instruction::stckf();
+        if let Some(shared) = self.shared
+            && shared.turns.is_progress_due(now)
+        {
+            let instructions = shared.turns.last_instructions.load(Ordering::Relaxed);
+            console::progress(instructions, now);
+        }
+    }
+
     fn loaded(&mut self, times: u32) {
         console::state(&Loaded {
             times: times.into(),

@@ -170,6 +170,8 @@ extern "C" fn still_exit(cpu: &mut Cpu) {
     };
     account.hidden += own;
     let left = began.wrapping_sub(account.units(hidden));
+    let own = account.units(own);
+    cpu.vcpu.sampling.set_back(own);
     let comparator = schedule::comparator(&cpu.vcpu, configuration, left);
     cpu.native.note_comparator(comparator);
     let account = &cpu.vcpu.account;

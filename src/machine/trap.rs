@@ -32,7 +32,7 @@ use crate::machine::hardware::lowcore::{self, Area, Lowcore, WindowArea};
 use crate::machine::hardware::wait;
 use crate::machine::native::Still;
 use crate::machine::state::machine::{Cpu, Machine};
-use crate::machine::{his, operator, stacks, turn};
+use crate::machine::{his, stacks, turn};
 use core::arch::global_asm;
 use core::mem::offset_of;
 
@@ -594,6 +594,9 @@ pub extern "C" fn external_interruption(cpu: &mut Cpu) {
             {
                 turn::end(cpu);
             } else {
+                if cpu.vcpu.sampling.look_at <= cpu.vcpu.account.entered {
+                    turn::look(cpu);
+                }
                 // The way out to an instruction that is executed alone has another length than the last one, so the clock
                 // may have come before it. It would so again and again, if the instruction had to begin anew.
                 shadow::alone::continue_here(&mut cpu.vcpu);
@@ -603,13 +606,9 @@ pub extern "C" fn external_interruption(cpu: &mut Cpu) {
             turn::cpu_timer_has_expired(cpu);
             cpu.vcpu.pending_work |= PendingWork::ATTENTION;
         }
-        external::SERVICE_SIGNAL => {
-            operator::read_input(cpu.machine);
-            if cpu.machine.his.wants(cpu.vcpu.account.entered) {
-                his::work(cpu);
-            }
-            cpu.vcpu.pending_work |= PendingWork::ATTENTION;
-        }
+        external::SERVICE_SIGNAL => turn::hear(cpu),
+        // The machine signals itself if it has absorbed a service signal.
+        external::EMERGENCY_SIGNAL if turn::is_called(cpu) => turn::hear(cpu),
         _ => cpu.vcpu.pending_work |= PendingWork::ATTENTION,
     }
     finish(cpu);

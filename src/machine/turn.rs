@@ -30,7 +30,7 @@ use crate::guest::state::vcpu::{CpuState, HeldBy};
 use crate::guest::state::watchdog::WATCHING;
 use crate::guest::storage::shadow;
 use crate::guest::turns::{self, InStorage, Passing, Reason, Word, Words};
-use crate::link::state::{BY_WORDS, Held, Looping, Progress, Waiting};
+use crate::link::state::{BY_WORDS, Held, Looping, Waiting};
 use crate::machine::hardware::lowcore::{self, WindowArea};
 use crate::machine::hardware::wait::{Open, Taken, Waited};
 use crate::machine::hardware::{instruction, sclp, set_back, wait};
@@ -40,8 +40,9 @@ use crate::machine::state::machine::Cpu;
 use crate::machine::{his, operator, run, stacks};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-/// A sign of life about every tenth of a second of guest time, in clock units.
-const PROGRESS: u64 = 4096 * 100_000;
+/// The longest time, the machine's own included, in which it looks after nobody but the guest, in clock units. A guest whose
+/// turn has not ended by then keeps the machine, or the one below, working, so the host's time is longer.
+const LOOK: u64 = turns::PROGRESS / 10;
 
 /// A CPU that was just started waits for its turn.
 pub fn join(cpu: &mut Cpu) {
@@ -50,7 +51,9 @@ pub fn join(cpu: &mut Cpu) {
     let me = cpu.vcpu.address;
     turns::join(&words(cpu), me, &mut OnCpu::new(cpu, false));
     // CPU 0 works meanwhile, and how QEMU mixes the CPUs is not the same in each run.
-    cpu.vcpu.account.start(instruction::stckf());
+    let now = instruction::stckf();
+    cpu.vcpu.account.start(now);
+    cpu.vcpu.sampling.look_at = now + LOOK;
     shadow::come_back(&mut cpu.vcpu, &cpu.machine.configuration);
     begin(cpu);
 }
@@ -61,22 +64,61 @@ pub fn start(cpu: &mut Cpu) {
     for mailbox in &cpu.machine.configuration.mailboxes {
         mailbox.wake_at.store(NEVER, Ordering::SeqCst);
     }
+    cpu.vcpu.sampling.look_at = instruction::stckf() + LOOK;
     shadow::come_back(&mut cpu.vcpu, &cpu.machine.configuration);
     begin(cpu);
 }
 
 /// The CPU's slice has ended, or another CPU's clock comparator has been passed: gives the turn to a CPU that is ready.
 pub fn end(cpu: &mut Cpu) {
-    report_progress(cpu, cpu.vcpu.account.entered);
+    look_after(cpu, cpu.vcpu.account.entered, false);
+    next_turn(cpu);
+}
+
+/// The CPU's slice goes on, and the machine has looked after nobody else for long.
+#[cold]
+#[inline(never)]
+pub fn look(cpu: &mut Cpu) {
+    look_after(cpu, cpu.vcpu.account.entered, true);
+}
+
+/// Looks after the host, the devices, the operator and HIS, while the CPU has the turn. The host hears of the guest in any
+/// case if the guest's slice is `slow`.
+fn look_after(cpu: &mut Cpu, now: u64, slow: bool) {
+    cpu.vcpu.sampling.look_at = now.saturating_add(LOOK);
+    cpu.vcpu.pending_work |= PendingWork::CLOCK;
+    report_progress(cpu, now, slow);
     devices::poll(cpu);
-    if listens(cpu) && sclp::take_events() {
-        // Its signal may have been absorbed with the answer to a call, and the guest may never wait.
+    if is_called(cpu) {
         operator::read_input(cpu.machine);
     }
+    if cpu.machine.his.wants(now) {
+        his::work(cpu);
+    }
+}
+
+/// Looks, if that is due, when the CPU has its turn again.
+fn look_if_due(cpu: &mut Cpu, slow: bool) {
+    let now = instruction::stckf();
+    if cpu.vcpu.sampling.look_at <= now {
+        look_after(cpu, now, slow);
+    }
+}
+
+/// Whether input waits whose service signal has been absorbed with the answer to a call. The answer is given once.
+pub fn is_called(cpu: &Cpu) -> bool {
+    listens(cpu) && sclp::take_events()
+}
+
+/// Reads what the host has sent.
+#[cold]
+#[inline(never)]
+pub fn hear(cpu: &mut Cpu) {
+    operator::read_input(cpu.machine);
     if cpu.machine.his.wants(cpu.vcpu.account.entered) {
         his::work(cpu);
     }
-    next_turn(cpu);
+    cpu.vcpu.pending_work |= PendingWork::ATTENTION;
 }
 
 /// Another CPU has the turn now, if there is one that may have it.
@@ -95,7 +137,7 @@ fn next_turn(cpu: &mut Cpu) {
 pub fn pause(cpu: &mut Cpu) {
     let now = instruction::stckf();
     devices::poll(cpu);
-    if report_progress(cpu, now) && listens(cpu) {
+    if report_progress(cpu, now, false) && listens(cpu) || is_called(cpu) {
         operator::read_input(cpu.machine);
     }
     if cpu.vcpu.looping.is_to_be_reported() {
@@ -217,7 +259,7 @@ fn mailbox(cpu: &Cpu) -> &'static Mailbox {
 #[inline(never)]
 pub fn give(cpu: &mut Cpu, next: Next) {
     // A guest that gives up its turn for ever has no slice that ends.
-    report_progress(cpu, cpu.vcpu.account.entered);
+    report_progress(cpu, cpu.vcpu.account.entered, false);
     threads::settle(&mut cpu.vcpu, &cpu.machine.configuration);
     let reason = match next {
         Next::Wait => Reason::Wait,
@@ -228,6 +270,7 @@ pub fn give(cpu: &mut Cpu, next: Next) {
     let samples = reason == Reason::Wait && cpu.machine.configuration.dedicated;
     let me = cpu.vcpu.address;
     turns::give(&words(cpu), me, reason, &mut OnCpu::new(cpu, samples));
+    look_if_due(cpu, false);
     begin(cpu);
 }
 
@@ -414,6 +457,7 @@ pub fn occupied(cpu: &mut Cpu) {
         }
     }
     words.store(Word::WakeAt(me), NEVER);
+    look_if_due(cpu, true);
     begin(cpu);
 }
 
@@ -614,18 +658,16 @@ pub fn cpu_timer_has_expired(cpu: &mut Cpu) {
     }
 }
 
-/// Reports now and then how far the guest is. Returns whether it has.
-fn report_progress(cpu: &Cpu, now: u64) -> bool {
-    let last = &cpu.machine.shared.turns.last_progress;
-    if now.wrapping_sub(last.load(Ordering::Relaxed)) < PROGRESS {
+/// Reports now and then how far the guest is, and in any case if it is `slow`. Returns whether it has.
+fn report_progress(cpu: &Cpu, now: u64, slow: bool) -> bool {
+    let turns = &cpu.machine.shared.turns;
+    if !turns.is_progress_due(now) && !slow {
         return false;
     }
-    last.store(now, Ordering::Relaxed);
     let instructions = run::instructions(cpu.machine, &cpu.vcpu);
-    console::state(&Progress {
-        instructions: instructions.into(),
-        tod: now.into(),
-    });
-    console::flush();
+    turns
+        .last_instructions
+        .store(instructions, Ordering::Relaxed);
+    console::progress(instructions, now);
     true
 }

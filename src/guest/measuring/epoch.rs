@@ -42,6 +42,7 @@ pub fn follow<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwa
     if forward != 0 {
         cpu.account.epoch = epoch;
         cpu.account.shift(forward);
+        cpu.sampling.shift(forward);
         hardware.clock_was_set(forward);
     }
     forward

@@ -302,7 +302,7 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         cpu.clock_comparator
     };
     cpu.sampling.armed_at = now;
-    hardware.set_clock_comparator(ahead.min(guest));
+    hardware.set_clock_comparator(ahead.min(guest).min(cpu.sampling.look_at));
 }
 
 /// Whether the clock of the guest has passed its comparator, too.
@@ -323,6 +323,7 @@ pub fn comparator(cpu: &Vcpu, configuration: &Configuration, left: u64) -> u64 {
     } else {
         left + cpu.account.units(rest + configuration.charges.exit) + ROUNDED_OFF
     };
+    let ahead = ahead.min(cpu.sampling.look_at);
     if cpu.pending.clock_comparator {
         ahead
     } else {

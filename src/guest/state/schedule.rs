@@ -15,6 +15,9 @@ pub struct Schedule {
     pub machine: u64,
     /// The end of this CPU's turn.
     pub turn: u64,
+    /// The clock at which the machine does at the latest what it does at the end of a turn for others than the guest. The
+    /// turn ends by the guest's cycles, of which few pass while the machine works for the guest nearly all the time.
+    pub look_at: u64,
     /// Clock units that passed, last time, between setting the comparator and leaving. Ways out differ by a few
     /// instructions. A way out that repeats finds its own time here, so that a comparator which interrupts before
     /// the guest gets on is set right the next time.
@@ -73,6 +76,18 @@ impl AfterSample {
 }
 
 impl Schedule {
+    /// The guest has set the clock forward by so many units.
+    pub(crate) const fn shift(&mut self, forward: u64) {
+        if self.look_at != NEVER {
+            self.look_at = self.look_at.wrapping_add(forward);
+        }
+    }
+
+    /// The machine has set the clock back by so many units, which have passed.
+    pub const fn set_back(&mut self, units: u64) {
+        self.look_at = self.look_at.saturating_sub(units);
+    }
+
     /// When the next sample of either level is due.
     #[must_use]
     #[inline]
@@ -91,6 +106,7 @@ impl Default for Schedule {
             own: NEVER,
             machine: NEVER,
             turn: NEVER,
+            look_at: NEVER,
             slack: 0,
             armed_at: 0,
             waited: (0, 0),

@@ -77,10 +77,16 @@ fn put<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Checked
     }
 }
 
+/// Storage is cleared in parts of so many bytes, each in much less time than the host bears silence.
+const PART: u64 = 16 << 20;
+
 /// Clears storage and the storage keys, as a clear reset does.
 pub fn clear_storage<H: Hardware>(configuration: &Configuration, hardware: &mut H) {
     let has_keys = configuration.keys_were_set.load(Ordering::Relaxed);
     for page in configuration.storage.pages() {
+        if page.0.is_multiple_of(PART) {
+            hardware.still_works();
+        }
         let Ok(at) = checked_absolute(configuration, page, PAGE) else {
             break;
         };

@@ -6,7 +6,7 @@ use crate::arch::ebcdic;
 use crate::link::lines;
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::wait;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use spin::{Mutex, MutexGuard};
 use volatile::VolatilePtr;
 
@@ -34,12 +34,26 @@ pub struct Calls {
     block: Mutex<Sccb>,
     /// Whether an absorbed service signal said that events wait to be read.
     events: AtomicBool,
+    /// Who looks at events that wait then: a [`Listener`].
+    listener: AtomicU8,
+}
+
+/// The CPU that looks at input whose service signal has been absorbed, although no wait follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listener {
+    /// None: input is for the next wait.
+    Nobody,
+    /// The CPU that has absorbed the signal.
+    Same,
+    /// CPU 0.
+    First,
 }
 
 /// The service calls of this machine.
 pub static SCCB: Calls = Calls {
     block: Mutex::new(Sccb([0; 4096])),
     events: AtomicBool::new(false),
+    listener: AtomicU8::new(Listener::Nobody as u8),
 };
 
 impl Calls {
@@ -57,17 +71,30 @@ impl Calls {
         unsafe { self.block.force_unlock() };
     }
 
-    /// Absorbs a pending service signal, if there is one.
+    /// From now on this CPU looks at input whose signal has been absorbed.
+    pub fn set_listener(&self, listener: Listener) {
+        self.listener.store(listener as u8, Ordering::Relaxed);
+    }
+
+    /// Absorbs a pending service signal, if there is one. If it said that events wait to be read, the listener is
+    /// interrupted instead before its guest continues.
     fn absorb_signal(&self) {
-        if wait::absorb_service_signal() {
-            self.events.store(true, Ordering::Relaxed);
+        if !wait::absorb_service_signal() {
+            return;
+        }
+        self.events.store(true, Ordering::SeqCst);
+        let listener = self.listener.load(Ordering::Relaxed);
+        if listener == Listener::Same as u8 {
+            instruction::signal_emergency(instruction::stap());
+        } else if listener == Listener::First as u8 {
+            instruction::signal_emergency(0);
         }
     }
 }
 
 /// Whether input waits to be read although its signal has been absorbed. The answer is given once.
 pub fn take_events() -> bool {
-    SCCB.events.swap(false, Ordering::Relaxed)
+    SCCB.events.load(Ordering::Relaxed) && SCCB.events.swap(false, Ordering::SeqCst)
 }
 
 impl Sccb {

@@ -7,7 +7,7 @@
 use crate::link::data::{Counters, SampleHead};
 use crate::link::frame::{self, Channel};
 use crate::link::lines;
-use crate::link::state::{LineRead, Payload};
+use crate::link::state::{LineRead, Payload, Progress};
 use crate::machine::hardware::sclp::{self, ConsoleKind, LARGEST_WRITE};
 use core::fmt;
 use spin::Mutex;
@@ -171,6 +171,15 @@ pub fn try_send(channel: Channel, pieces: &[&[u8]]) -> bool {
 /// Sends a run state.
 pub fn state<P: Payload>(payload: &P) {
     send(Channel::RunState, &payload.pieces());
+}
+
+/// Sends a sign of life: the guest has completed so many instructions.
+pub fn progress(instructions: u64, now: u64) {
+    state(&Progress {
+        instructions: instructions.into(),
+        tod: now.into(),
+    });
+    flush();
 }
 
 /// Sends a sample-data block.

@@ -37,7 +37,7 @@ use crate::machine::hardware::counting;
 use crate::machine::hardware::hsa::{Plan, Prefix};
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::Area;
-use crate::machine::hardware::sclp;
+use crate::machine::hardware::sclp::{self, Listener};
 use crate::machine::io::console;
 use crate::machine::io::failure::{WaitState, refuse, stop};
 use crate::machine::io::watchdog;
@@ -259,6 +259,11 @@ pub(super) fn start(
     let slice = if cpus > 1 { slice } else { slice.max(100_000) };
     let turns = Turns::new(exact, slice.saturating_mul(u64::from(cpu_speed)));
     let listening = block.has(flags::INTERACTIVE) || !exact;
+    sclp::SCCB.set_listener(match (listening, exact) {
+        (false, _) => Listener::Nobody,
+        (true, true) => Listener::Same,
+        (true, false) => Listener::First,
+    });
     let (open, open_end) = block.open_part();
     let open = (plan.kept + open, plan.kept + open_end);
     let shared: &'static Shared = Box::leak(Box::new(Shared::new(turns, cpus as u16, listening)));

@@ -32,6 +32,7 @@ mod recording;
 mod released;
 mod repeatable;
 mod reproducible;
+mod services;
 mod stacks;
 mod still_clock;
 mod tracing;

@@ -1,10 +1,12 @@
 //! Sampling while a CPU waits.
 
 use super::*;
+use crate::measuring::epoch;
 use crate::state::account::{Account, Counted};
 use crate::test_machine::Bench;
 use arch::psw::WAIT;
 use arch::tod::units;
+use core::sync::atomic::Ordering;
 use cpumf::instruction::load_sampling_controls;
 use cpumf::sampling::request::SamplingRequest;
 
@@ -145,4 +147,29 @@ fn a_sample_is_due_when_a_cpu_of_any_speed_has_executed_the_cycles_of_its_interv
         let ahead = bench.hardware.comparator - now;
         assert_eq!(ahead, units(nanoseconds), "{cpu_speed}");
     }
+}
+
+#[test]
+fn the_comparator_is_early_enough_for_what_the_machine_looks_after() {
+    let mut bench = waiting(false);
+    bench.cpu.clock_comparator = NEVER;
+    bench.cpu.sampling.turn = 1_000_000;
+    let armed = |bench: &mut Bench| {
+        arm(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+        bench.hardware.comparator
+    };
+    let of_turn = armed(&mut bench);
+    bench.cpu.sampling.look_at = of_turn - 1;
+    assert_eq!(armed(&mut bench), of_turn - 1);
+    let left = bench.hardware.clock();
+    assert_eq!(
+        comparator(&bench.cpu, &bench.configuration, left),
+        of_turn - 1
+    );
+    // A guest that sets the clock does not change how long that takes, nor does a machine that hides what has passed.
+    bench.configuration.epoch.store(1000, Ordering::SeqCst);
+    epoch::follow(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+    assert_eq!(bench.cpu.sampling.look_at, of_turn + 999);
+    bench.cpu.sampling.set_back(1000);
+    assert_eq!(bench.cpu.sampling.look_at, of_turn - 1);
 }

@@ -97,6 +97,7 @@ fn storage_is_cleared_to_its_end_and_the_keys_if_there_were_any() {
     clear_storage(&bench.configuration, &mut bench.hardware);
     assert!(bench.hardware.storage.iter().all(|&byte| byte == 0));
     assert_eq!(bench.hardware.keys[5], 0x30, "nobody has set it");
+    assert_eq!(bench.hardware.signs_of_life, 1, "one for each part");
     bench
         .configuration
         .keys_were_set
