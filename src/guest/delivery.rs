@@ -274,7 +274,8 @@ fn exchange<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, area: PrefixArea, cla
     psw
 }
 
-/// The end of every interruption: exchanges the PSWs, and refuses the new one if it is not valid.
+/// The end of every interruption: exchanges the PSWs, and refuses the new one if it is not valid. If PER events of the
+/// supervisor call that interrupts are pending, they are indicated together with that, on the way out.
 #[inline(always)]
 fn interrupt<H: Hardware>(
     cpu: &mut Vcpu,
@@ -284,7 +285,7 @@ fn interrupt<H: Hardware>(
     class: Class,
 ) {
     let psw = exchange(cpu, hardware, area, class);
-    if refused(&psw) {
+    if refused(&psw) && cpu.per.pending.is_none() {
         refuse(cpu, configuration, hardware);
     }
 }

@@ -296,20 +296,21 @@ pub(super) fn nullify<H: Hardware>(
 /// Delivers the pending PER interruption, if there is one. It comes before anything else, because an event does not
 /// stay pending.
 ///
-/// If a PSW that was loaded is refused, the specification exception is indicated together with it.
+/// If a PSW that LOAD PSW or an interruption has loaded is refused, the specification exception is indicated together with
+/// it, and the instruction length is that of an early exception, zero.
 #[cold]
 #[inline(never)]
 pub fn deliver<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     let Some((identification, length)) = cpu.per.pending.take() else {
         return;
     };
-    let refused = delivery::refused(&cpu.psw);
+    let (code, length) = if delivery::refused(&cpu.psw) {
+        (ProgramInterruption::Specification.code(), 0)
+    } else {
+        (0, length)
+    };
     let condition = Condition {
-        code: if refused {
-            ProgramInterruption::Specification.code()
-        } else {
-            0
-        },
+        code,
         length,
         per: Some(identification),
         ..Condition::default()

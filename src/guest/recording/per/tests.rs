@@ -162,6 +162,76 @@ fn the_guest_has_its_own_events_beside_those_of_the_operator() {
     assert_eq!(bench.doubleword(0x98), TEXT);
 }
 
+/// A bench whose guest records these events of its own, before this text.
+fn recording(events: u64, text: &[u8]) -> Bench {
+    let mut bench = bench(&[]);
+    bench.set(TEXT, text);
+    bench.cpu.psw.mask |= psw::PER | ADDRESSING_64;
+    bench.cpu.control[9] = events;
+    bench.cpu.control[11] = u64::MAX;
+    bench.set_doublewords(0x1D0, &[ADDRESSING_64, 0x7000]);
+    bench.cpu.pending_work |= PendingWork::CONTROLS;
+    bench
+}
+
+/// The supervisor calls.
+fn call(bench: &mut Bench) {
+    assert_eq!(leave(bench), Next::Run);
+    bench.cpu.interruption.old = Psw {
+        mask: bench.cpu.psw.mask,
+        address: TEXT + 2,
+    };
+    bench.cpu.interruption.cause = 0x0002_002A;
+    let (cpu, configuration) = (&mut bench.cpu, &bench.configuration);
+    dispatch::take_over(cpu);
+    dispatch::enter(
+        cpu,
+        configuration,
+        &mut bench.hardware,
+        Class::SupervisorCall,
+    );
+    dispatch::supervisor_call(cpu, configuration, &mut bench.hardware);
+    leave(bench);
+}
+
+#[test]
+fn a_psw_that_is_refused_is_indicated_with_the_event_of_what_introduced_it_and_a_length_of_zero() {
+    const REFUSED: [u64; 2] = [1 << 63 | ADDRESSING_64, 0x6666];
+    const FETCH: u64 = 0x4000_0000;
+    let is_indicated = |bench: &Bench| {
+        assert_eq!(bench.word(0x8C), 0x0000_0086);
+        assert_eq!(bench.doubleword(0x98), TEXT);
+        assert_eq!([0x150, 0x158].map(|at| bench.doubleword(at)), REFUSED);
+        assert_eq!(bench.cpu.psw.address, 0x7000);
+    };
+    // LPSWE 0(4), which traps.
+    let mut loads = recording(FETCH, &[0xB2, 0xB2, 0x40, 0]);
+    loads.cpu.general[4] = 0x5000;
+    loads.set_doublewords(0x5000, &REFUSED);
+    assert_eq!(leave(&mut loads), Next::Run);
+    loads.cpu.interruption.old = Psw {
+        mask: loads.cpu.psw.mask,
+        address: TEXT + 4,
+    };
+    loads.cpu.interruption.cause = 0x0004_0002;
+    let (cpu, configuration) = (&mut loads.cpu, &loads.configuration);
+    dispatch::take_over(cpu);
+    dispatch::enter(cpu, configuration, &mut loads.hardware, Class::Program);
+    dispatch::program(cpu, configuration, &mut loads.hardware);
+    leave(&mut loads);
+    is_indicated(&loads);
+    // SVC 42 whose new PSW is refused; then one whose is not.
+    let mut calls = recording(FETCH, &[0x0A, 42]);
+    calls.set_doublewords(0x1C0, &REFUSED);
+    call(&mut calls);
+    is_indicated(&calls);
+    assert_eq!(calls.word(0x88), 0x0002_002A);
+    let mut calls = recording(FETCH, &[0x0A, 42]);
+    calls.set_doublewords(0x1C0, &[ADDRESSING_64, 0x6666]);
+    call(&mut calls);
+    assert_eq!(calls.word(0x8C), 0x0002_0080);
+}
+
 #[test]
 fn a_stop_is_after_the_instruction_and_before_the_next_one() {
     let mut bench = bench(&[trace(What::Fetch, range(TEXT, TEXT), Action::Stop)]);

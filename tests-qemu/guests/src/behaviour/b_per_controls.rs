@@ -2,9 +2,10 @@
 //! interruptions.
 
 use guests::insn::control::stctg_all;
-use guests::psw::INITIAL;
+use guests::interruption::Class;
+use guests::psw::{INITIAL, Psw};
 use guests::recording::{self, BRANCH, FETCH, REGISTERS, Run, STORE, expect, form, text};
-use guests::shows_per;
+use guests::{lowcore, shows_per};
 
 guests::clause!(
     "Principles of Operation, Program-Event Recording, Identification of Cause and Priority of Indication; System/370 Principles of Operation, Program-Event Recording, Programming Notes",
@@ -106,16 +107,7 @@ fn run() {
             &["0080 4 40 0000 0004 cc2", "0001 2 - 000a cc2"],
         )
     );
-    // LPSWE of a PSW that is refused: bit 0 is one.
-    put(0, 1 << 63 | form().psw());
-    shows_per!(
-        [37],
-        expect(
-            "a PSW that is refused is indicated together with the event of what loaded it",
-            &Run::of(FETCH).execute(&[0xB2, 0xB2, 0x10, 0]).0[..1],
-            &["0086 4 40 0000 0004 cc0"],
-        )
-    );
+    refused();
     // L 2,0(3) from beyond storage; an odd register pair; an access exception.
     shows_per!(
         [37],
@@ -196,4 +188,45 @@ fn run() {
         ],
     );
     guests::check::check("control register 9 is as before", stctg_all()[9], 0);
+}
+
+/// What introduces a PSW that is refused, because bit 0 of it is one: the instruction length is zero, whatever that is.
+fn refused() {
+    const REFUSED: u64 = 1 << 63;
+    let at = text() + 4;
+    put(0, REFUSED | form().psw());
+    put(8, at);
+    put(16, REFUSED | 8 << 48 | form().psw() | at);
+    // EXRL 0,*+8, and its target behind a NOPR.
+    let executed = |[first, second, third, fourth]: [u8; 4]| {
+        [0xC6, 0, 0, 0, 0, 4, 0x07, 0, first, second, third, fourth]
+    };
+    let lpswe = [0xB2, 0xB2, 0x10, 0];
+    let lpsw = [0x82, 0, 0x10, 16];
+    let first = |words: &[u8]| &Run::of(FETCH).execute(words).0[..1];
+    let together = ["0086 0 40 0000 0004 cc0"];
+    let right = [
+        expect("LPSWE of a PSW that is refused", first(&lpswe), &together),
+        expect("LPSW of one", first(&lpsw), &together),
+        expect("EXRL of the LPSWE", first(&executed(lpswe)), &together),
+        expect("EXRL of the LPSW", first(&executed(lpsw)), &together),
+    ];
+    shows_per!([37], right == [true; 4]);
+    let usual: Psw = lowcore::read(Class::SupervisorCall.new());
+    let new = Psw::new(REFUSED | form().psw(), at);
+    lowcore::write(Class::SupervisorCall.new(), new);
+    let events = first(&[0x0A, 42, 0x07, 0]);
+    let right = expect("SVC whose new PSW is refused", events, &together);
+    let old: Psw = lowcore::read(Class::SupervisorCall.old());
+    shows_per!([37, 51], right && old.address == text() + 2);
+    lowcore::write(Class::SupervisorCall.new(), usual);
+    // STNSM 32(1),BF, which ends recording; LPSWE 0(1).
+    put(8, text() + 8);
+    expect(
+        "without an event the length is the same",
+        &Run::of(FETCH)
+            .execute(&[0xAC, 0xBF, 0x10, 32, 0xB2, 0xB2, 0x10, 0])
+            .0[..2],
+        &["0080 4 40 0000 0004 cc0", "0006 0 - 0008 cc0"],
+    );
 }
