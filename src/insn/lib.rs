@@ -12,11 +12,12 @@
 //!   and decides which occurrences of their bits are instructions; `suspects` has the bits, [`flow`] follows branches for it, and
 //!   [`executed`] knows what EXECUTE can make of an instruction. [`strict`] decides nothing, and replaces all of them.
 //!
-//! Two more modules take the registers and the PSW along with the text, for the single step that runs an
+//! Three more modules take the registers and the PSW along with the text, for the single step that runs an
 //! instruction and reports what it did. They do not access storage or change anything either.
 //!
 //! - [`branch`] determines what a branch instruction does: its target and the register that it changes.
 //! - [`references`] determines which storage operands an instruction accessed.
+//! - [`placed`] determines in which general registers it placed values.
 //!
 //! [`relative`] has the instructions whose operand the architecture finds in the space of the instructions.
 
@@ -32,6 +33,7 @@ pub mod instruction;
 mod offsets;
 pub mod opcodes;
 pub mod operand;
+pub mod placed;
 mod plain;
 pub mod references;
 pub mod relative;

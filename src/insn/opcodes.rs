@@ -21,13 +21,40 @@ type Page = [u16; 16];
 #[must_use]
 #[inline]
 pub const fn opcode(text: &[u8; 6]) -> u16 {
-    let rest = match place(text[0]) {
-        (_, 0) => 0,
-        (FOUR_BITS.., at) => text[at] & 15,
-        (_, at) => text[at],
+    let rest = match SECOND_PARTS[text[0] as usize] {
+        SecondPart::None => 0,
+        SecondPart::Byte1 => text[1],
+        SecondPart::Byte5 => text[5],
+        SecondPart::Half => text[1] & 15,
     };
     (text[0] as u16) << 8 | rest as u16
 }
+
+/// The second part of an opcode.
+#[derive(Clone, Copy)]
+enum SecondPart {
+    None,
+    Byte1,
+    Byte5,
+    /// Bits 12-15.
+    Half,
+}
+
+/// The second parts of opcodes, by their first bytes.
+const SECOND_PARTS: [SecondPart; 256] = {
+    let mut parts = [SecondPart::None; 256];
+    let mut first = 0;
+    while first < 256 {
+        parts[first] = match place(first as u8) {
+            (_, 0) => SecondPart::None,
+            (FOUR_BITS.., _) => SecondPart::Half,
+            (_, 1) => SecondPart::Byte1,
+            (_, _) => SecondPart::Byte5,
+        };
+        first += 1;
+    }
+    parts
+};
 
 /// Where the opcodes that begin with a byte are: the number of the map, which is theirs alone, and which byte of the text is looked up in it.
 #[must_use]
@@ -58,7 +85,7 @@ pub(super) const fn place(first: u8) -> (usize, usize) {
 }
 
 /// The number of the first map of opcodes whose second part is bits 12-15.
-const FOUR_BITS: usize = 12;
+pub(super) const FOUR_BITS: usize = 12;
 
 /// The number of maps.
 pub(super) const MAPS: usize = 21;

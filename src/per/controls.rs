@@ -175,7 +175,7 @@ pub struct Done {
     pub branched_to: Option<u64>,
     /// Whether it stored into the range.
     pub stored: bool,
-    /// The general registers with new contents: the leftmost bit stands for register 0.
+    /// The general registers in which it placed values: the leftmost bit stands for register 0.
     pub altered: u16,
     /// Whether it stored by a real address (STORE USING REAL ADDRESS).
     pub stored_real: bool,
@@ -184,7 +184,7 @@ pub struct Done {
 /// Which of the registers differ: the leftmost bit stands for register 0.
 #[must_use]
 #[inline]
-pub fn altered(before: &[u64; 16], after: &[u64; 16]) -> u16 {
+pub fn changed(before: &[u64; 16], after: &[u64; 16]) -> u16 {
     // Few instructions alter more than one, and four are compared at once.
     let fours = before
         .as_chunks::<4>()
@@ -317,10 +317,10 @@ mod tests {
     }
 
     #[test]
-    fn a_register_counts_if_its_mask_is_one_and_its_contents_changed() {
+    fn a_register_counts_if_its_mask_is_one_and_it_was_altered() {
         let mut after = [7; 16];
         (after[0], after[15]) = (8, 6);
-        let altered = altered(&[7; 16], &after);
+        let altered = changed(&[7; 16], &after);
         assert_eq!(altered, 0x8001);
         let events = |registers| {
             let controls = Controls { registers, ..all() };

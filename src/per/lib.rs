@@ -17,6 +17,6 @@ mod identification;
 mod range;
 pub mod trace;
 
-pub use controls::{Controls, Done, Format, altered, event};
+pub use controls::{Controls, Done, Format, changed, event};
 pub use identification::{Address, Identification, mode_identification};
 pub use range::Range;

@@ -2,8 +2,8 @@
 //!
 //! The machine below records events of its own, and one of them is exact wherever this runs: an instruction-fetching
 //! event that nullifies. If its range is everything but one halfword, the hardware executes the instruction that begins
-//! in that halfword, and stops before the next one, wherever that is. The machine finds the events of the instruction
-//! by comparing the state before it with the state after it, including events that the machine below does not have. The
+//! in that halfword, and stops before the next one, wherever that is. The machine finds the events of the instruction,
+//! including those that the machine below does not have, by its text and by the state before and after it. The
 //! guest's own controls never reach the hardware.
 //!
 //! As long as no branch and no register is an event, the guest runs freely until an instruction begins in the range or

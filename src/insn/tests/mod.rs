@@ -3,6 +3,7 @@
 mod assignment;
 mod decoding;
 mod page_ends;
+mod placed;
 mod scanning;
 mod stores;
 mod strict;

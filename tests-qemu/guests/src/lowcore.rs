@@ -26,6 +26,8 @@ pub const DATA_EXCEPTION_CODE: usize = 0x90;
 pub const MONITOR_CLASS: usize = 0x94;
 /// PER code and mode, and PER address: ten bytes.
 pub const PER_CODE: usize = 0x96;
+/// PER address.
+pub const PER_ADDRESS: usize = 0x98;
 /// Exception-access identification, a byte.
 pub const EXCEPTION_ACCESS: usize = 0xA0;
 /// Translation-exception identification, a doubleword.

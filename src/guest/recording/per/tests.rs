@@ -174,6 +174,25 @@ fn recording(events: u64, text: &[u8]) -> Bench {
     bench
 }
 
+#[test]
+fn a_register_is_altered_by_a_value_that_it_has_already() {
+    // LTR 3,3; LA 3,0(3); CR 3,3.
+    let texts: [(&[u8], u32); 3] = [
+        (&[0x12, 0x33], 0x0002_0080),
+        (&[0x41, 0x30, 0x30, 0x00], 0x0004_0080),
+        (&[0x19, 0x33], 0),
+    ];
+    for (text, identification) in texts {
+        for (mask, is_chosen) in [(0x1000, true), (0xEFFF, false)] {
+            let mut bench = recording(0x1000_0000 | mask, text);
+            run(&mut bench, TEXT + text.len() as u64, |_| {});
+            leave(&mut bench);
+            let expected = if is_chosen { identification } else { 0 };
+            assert_eq!(bench.word(0x8C), expected, "{text:X?} {mask:X}");
+        }
+    }
+}
+
 /// The supervisor calls.
 fn call(bench: &mut Bench) {
     assert_eq!(leave(bench), Next::Run);

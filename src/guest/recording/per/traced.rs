@@ -5,7 +5,7 @@
 //! itself records. An instruction with events of several traces is one event on the link.
 
 use crate::hardware::Hardware;
-use crate::recording::per::watched::{branches, each_store, named};
+use crate::recording::per::watched::{altered, branches, each_store, named};
 use crate::state::access::{Access, Manner, Space};
 use crate::state::configuration::Configuration;
 use crate::state::vcpu::{HeldBy, Vcpu};
@@ -15,7 +15,7 @@ use core::sync::atomic::Ordering;
 use insn::references::Knowledge;
 use link::trace::{EXECUTED, Event, EventHead};
 use per::trace::{Action, LONGEST_PATTERN, Pattern, What};
-use per::{Done, Range, altered};
+use per::{Done, Range};
 use zerocopy::byteorder::big_endian::U64;
 
 /// Storage that an instruction has stored into.
@@ -100,7 +100,7 @@ pub(super) fn find<H: Hardware>(
     let done = Done {
         at: watched.at,
         branched_to: taken.then_some(cpu.psw.address),
-        altered: altered(&watched.general, &cpu.general),
+        altered: altered(cpu, completed),
         ..Done::default()
     };
     let mut head = EventHead::default();

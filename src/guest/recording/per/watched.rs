@@ -12,8 +12,9 @@ use crate::storage;
 use arch::address::Virtual;
 use insn;
 use insn::branch::{Branch, Site, Target, branch};
+use insn::placed::placed;
 use insn::references::{self, Knowledge, Reference, State};
-use per::{Done, Identification, Range, altered, event, mode_identification};
+use per::{Done, Identification, Range, changed, event, mode_identification};
 
 /// As many operands as any instruction has, and two texts.
 const MOST_REFERENCES: usize = 12;
@@ -215,6 +216,21 @@ pub(super) fn note_control(cpu: &Vcpu) {
     });
 }
 
+/// The general registers that the watched instruction altered. A value that it placed may be the one that was there: that
+/// is known only of an instruction that is completed. If the text shows no register, a change does.
+#[inline(always)]
+pub(super) fn altered(cpu: &Vcpu, completed: bool) -> u16 {
+    let watched = &cpu.per.watched;
+    if completed {
+        let (before, after) = states(cpu);
+        let placed = placed(&watched.text.bytes, &before, &after);
+        if placed != 0 {
+            return placed;
+        }
+    }
+    changed(&watched.general, &cpu.general)
+}
+
 /// The events of the watched instruction, or of what it did before it failed to complete.
 pub(super) fn identify(cpu: &Vcpu, completed: bool) -> Option<Identification> {
     let watched = &cpu.per.watched;
@@ -225,7 +241,9 @@ pub(super) fn identify(cpu: &Vcpu, completed: bool) -> Option<Identification> {
         ..Done::default()
     };
     if controls.everywhere() {
-        done.altered = altered(&watched.general, &cpu.general);
+        if !completed || controls.ask_for(event::REGISTERS) {
+            done.altered = altered(cpu, completed);
+        }
         if completed && controls.ask_for(event::BRANCH) {
             // The current address is the target.
             let taken = branches(cpu).is_some_and(|branch| branch.target.is_some());

@@ -150,7 +150,11 @@ fn run() {
             Run::of(REGISTERS | 0x3000)
                 .execute(&[0xB9, 0x8D, 0, 0x23, 0xB9, 0x8D, 0, 0x23])
                 .0,
-            &["0080 4 10 0000 0004 cc0", "0001 2 - 000a cc0"],
+            &[
+                "0080 4 10 0000 0004 cc0",
+                "0080 4 10 0004 0008 cc0",
+                "0001 2 - 000a cc0",
+            ],
         )
     );
     // LGHI 3,0 (no change); LPP 0(1), which the machine below does not have; and EPSW 2,3 behind BCR 0,0.

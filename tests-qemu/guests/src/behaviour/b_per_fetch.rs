@@ -84,11 +84,12 @@ fn run() {
     shows_per!(
         [6, 11, 12],
         expect(
-            "a register that is not masked is not recorded, and one that keeps its contents is not altered",
+            "a register in which a value is placed is altered, whatever it contained",
             Run::of(REGISTERS | 0x2000).execute(&TEXT).0,
             &[
                 "0080 4 10 0000 0004 cc0",
                 "0080 4 10 0004 0008 cc2",
+                "0080 2 10 0008 000a cc2",
                 "0001 2 - 000e cc2",
             ],
         )
