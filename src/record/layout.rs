@@ -17,6 +17,8 @@ pub enum Form {
     Number,
     /// Bits without individual meanings.
     Hexadecimal,
+    /// A one for each of several things that are there.
+    Mask,
     /// Indications: bit number, counted from the left of the field, and name.
     Bits(&'static [(u32, &'static str)]),
     /// A number that stands for something.
@@ -44,7 +46,7 @@ impl Form {
         let found = number(bytes);
         let value = |expected| Some(Problem::Value { found, expected });
         match self {
-            Self::Number | Self::Hexadecimal | Self::Tod => None,
+            Self::Number | Self::Hexadecimal | Self::Mask | Self::Tod => None,
             Self::Bits(names) => {
                 let bits = 8 * bytes.len() as u32;
                 let named = names.iter().filter(|(bit, _)| *bit < bits);
@@ -84,6 +86,24 @@ pub struct Field {
     pub length: usize,
     /// What its bytes mean.
     pub form: Form,
+}
+
+/// These fields, with another form of the one at `offset`.
+pub(super) const fn with_form<const N: usize>(
+    fields: &[Field],
+    offset: usize,
+    form: Form,
+) -> [Field; N] {
+    let mut changed = [fields[0]; N];
+    let mut index = 0;
+    while index < N {
+        changed[index] = fields[index];
+        if fields[index].offset == offset {
+            changed[index].form = form;
+        }
+        index += 1;
+    }
+    changed
 }
 
 /// A structure with named fields, as a record holds it.
@@ -177,15 +197,6 @@ pub enum Part<'a> {
         /// Its fields.
         fields: &'static [Field],
     },
-    /// Bits that show which counters there are.
-    Bitmap {
-        /// Its name in the manual.
-        name: &'static str,
-        /// Its offset in the record.
-        at: usize,
-        /// Its bytes.
-        bytes: &'a [u8],
-    },
     /// Counters of one set, or of several if the record does not distinguish them.
     Counters {
         /// Their name in the manual.
@@ -223,18 +234,27 @@ impl<'a> Part<'a> {
                     }
                 }
             }
-            Self::Bitmap { .. } | Self::Counters { .. } => {}
+            Self::Counters { .. } => {}
             Self::Wrong(malformed) => found(*malformed),
         }
     }
 
     /// The section of a layout.
     pub(super) const fn section<T: Layout>(at: usize, bytes: &'a [u8]) -> Self {
+        Self::with_fields::<T>(at, bytes, T::FIELDS)
+    }
+
+    /// The section of a layout whose fields have other forms in this record.
+    pub(super) const fn with_fields<T: Layout>(
+        at: usize,
+        bytes: &'a [u8],
+        fields: &'static [Field],
+    ) -> Self {
         Self::Section {
             title: T::TITLE,
             at,
             bytes,
-            fields: T::FIELDS,
+            fields,
         }
     }
 }

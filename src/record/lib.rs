@@ -43,6 +43,7 @@
 //!     written: tod + 1_000_000,
 //!     cpu: 3,
 //!     class: 0,
+//!     zcbp: false,
 //!     speed: 5_200,
 //!     machine_type: Ebcdic::new("8561"),
 //!     model: Ebcdic::new("701"),

@@ -57,7 +57,7 @@ fn fields(record: &[u8], decode: Decode) -> Vec<(usize, Field)> {
 fn spoilt(field: &Field, now: u64, chance: u64) -> Option<u64> {
     let bits = 8 * field.length as u32;
     match field.form {
-        Form::Number | Form::Hexadecimal | Form::Tod => None,
+        Form::Number | Form::Hexadecimal | Form::Mask | Form::Tod => None,
         Form::Bits(names) => {
             let is_reserved = |bit: &u32| names.iter().all(|(named, _)| named != bit);
             let bit = one_of((0..bits).filter(is_reserved), chance);
@@ -195,22 +195,22 @@ fn fields_that_contradict_each_other_are_both_shown() {
         (
             &absolutes,
             146,
-            &[0, 0xE0],
+            &[0, 0xD4],
             &[(136, "SMF113_2_CSOF"), (144, "SMF113_2_CDOF")],
         ),
-        (&absolutes, 201, &[5], &[(200, "SMF113_2_CST")]),
-        (&absolutes, 237, &[1], &[(236, "SMF113_2_CST")]),
+        (&absolutes, 200, &[5], &[(200, "SMF113_2_CST")]),
+        (&absolutes, 212, &[1], &[(212, "SMF113_2_CST")]),
         (
             &absolutes,
-            202,
+            204,
             &[0xE0],
-            &[(202, "SMF113_2_CSP"), (234, "SMF113_2_CSN")],
+            &[(204, "SMF113_2_CSP"), (202, "SMF113_2_CSN")],
         ),
         (
             &absolutes,
-            203,
+            205,
             &[0x01],
-            &[(202, "SMF113_2_CSP"), (234, "SMF113_2_CSN")],
+            &[(204, "SMF113_2_CSP"), (202, "SMF113_2_CSN")],
         ),
         (
             &monitor,

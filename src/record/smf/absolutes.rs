@@ -3,20 +3,26 @@
 //! A run has one record of each CPU at its beginning, at each interval and at its end, and two at a state
 //! change. All counters of a record are contiguous, 8 bytes each. Each counter set has a section with the
 //! number of its counters and a bitmap of them. No set lacks a counter, so a bitmap has a one for each
-//! counter, then zeros.
+//! counter, then zeros; it has 64 bits, and so a larger set has more counters than ones.
+//!
+//! The sections of the sets have the form that IBM's formatter of these records reads. This writer made longer
+//! ones before it knew that form ([`LongSection`]); they are read as well.
 
-use zerocopy::byteorder::big_endian::{U16, U32, U64};
+use zerocopy::{
+    FromBytes, IntoBytes,
+    byteorder::big_endian::{U16, U32, U64},
+};
 
 use super::{
     Triplet,
     claimed::Claimed,
-    deltas::{CLASSES, MOST},
+    deltas::{CLASSES, CLASSES_WITH_ZCBP, MOST, ZCBP_NAME},
     types::Types,
 };
 use crate::{
     CounterValues, Counters, Ebcdic, Malformed, Problem, SetType,
     counters::{Width, count_of},
-    layout::{Form, Found, Layout, Part, Visitor, layout},
+    layout::{Field, Form, Found, Layout, Part, Visitor, layout, with_form},
 };
 
 /// Types of counter sets. Subtype 2 has neither the z/OS nor the MT-diagnostic counter set.
@@ -38,10 +44,10 @@ layout! {
         cpu_number: u8 = "SMF113_2_CPU#", Form::Number;
         /// Processor class.
         class: u8 = "SMF113_2_CpuProcClass", CLASSES;
-        /// Bits 0-2: first, intermediate, final record; bit 4: counter data were lost.
+        /// Bits 0-2: first, intermediate, final record; bit 4: counter data were lost; bit 5: class 2 is zCBP.
         flags: U16 = "SMF113_2_CF", Form::Bits(&[
             (0, "first"), (1, "intermediate"), (2, "final"), (3, "non-standard hardware"),
-            (4, "lost counter data"),
+            (4, "lost counter data"), (5, ZCBP_NAME),
         ]);
         /// Counter first version number.
         version_1: U16 = "SMF113_2_CTRVN1", Form::Number;
@@ -78,32 +84,43 @@ layout! {
 pub(super) const LEAST: usize = core::mem::offset_of!(DataSection, speed);
 
 layout! {
-    /// The beginning of a counter-set section of subtype 2.
-    SetHead = "counter-set section", 2 bytes {
+    /// A counter-set section of subtype 2.
+    SetSection = "counter-set section", 12 bytes {
         /// Type of the set.
-        set: U16 = "SMF113_2_CST", SETS;
+        set: u8 = "SMF113_2_CST", SETS;
+        /// Reserved.
+        reserved: u8 = "*", Form::Reserved;
+        /// How many counters there are.
+        number: U16 = "SMF113_2_CSN", Form::Number;
+        /// A one for each of the first 64 counters that is there.
+        present: U64 = "SMF113_2_CSP", Form::Mask;
     }
 }
 
 layout! {
-    /// The end of a counter-set section of subtype 2.
-    SetTail = "counter-set section, its end", 2 bytes {
+    /// A counter-set section as this writer made it before it knew the length of the bitmap: 36 bytes, of which the first
+    /// is always zero, because the type has two. That byte of a [`SetSection`] is the type, and never zero.
+    LongSection = "counter-set section", 36 bytes {
+        /// Type of the set.
+        set: U16 = "SMF113_2_CST", SETS;
+        /// A one for each counter that is there.
+        present: [u8; 32] = "SMF113_2_CSP", Form::Mask;
         /// How many counters there are.
         number: U16 = "SMF113_2_CSN", Form::Number;
     }
 }
 
-/// The length of the bitmaps that this writer makes. No source gives it: 256 bits are enough for the
-/// largest set. A reader takes the bytes between the first and the last halfword of a section.
-pub const BITMAP: usize = 32;
-
-/// The length of the counter-set sections that this writer makes.
-pub(super) const SET_SECTION: usize = size_of::<SetHead>() + BITMAP + size_of::<SetTail>();
-
 const FIRST: u16 = 0x8000;
 const INTERMEDIATE: u16 = 0x4000;
 const FINAL: u16 = 0x2000;
 const LOST: u16 = 0x0800;
+const ZCBP: u16 = 0x0400;
+
+/// The fields of a data section whose flags say that class 2 is zCBP.
+const FIELDS_WITH_ZCBP: [Field; DataSection::FIELDS.len()] = {
+    let class = core::mem::offset_of!(DataSection, class);
+    with_form(DataSection::FIELDS, class, CLASSES_WITH_ZCBP)
+};
 
 /// Which record of a run it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,8 +166,10 @@ pub struct Absolutes {
     pub written: u64,
     /// CPU address.
     pub cpu: u16,
-    /// Processor class: 0 CP, 2 zAAP, 4 zIIP.
+    /// Processor class: 0 CP, 2 zAAP or zCBP, 4 zIIP.
     pub class: u8,
+    /// Processor class 2 is zCBP, not zAAP.
+    pub zcbp: bool,
     /// Which record of the run it is.
     pub place: Place,
     /// Counter data were lost in the interval.
@@ -185,7 +204,7 @@ impl<'a> Decoded<'a> {
         let stride = self.stride;
         let sections = self.sections.chunks_exact(self.section_length.max(1));
         sections.map_while(move |section| {
-            let (set, number) = ends(section)?;
+            let SetFields { set, number, .. } = SetFields::of(section)?;
             let (own, behind) = rest.split_at_checked(number * stride)?;
             rest = behind;
             Some(CounterValues {
@@ -196,11 +215,45 @@ impl<'a> Decoded<'a> {
     }
 }
 
-/// The type of a counter-set section, and the number of its counters.
-fn ends(section: &[u8]) -> Option<(u16, usize)> {
-    let [first, second] = *section.first_chunk()?;
-    let number = u16::from_be_bytes(*section.last_chunk()?);
-    Some((u16::from_be_bytes([first, second]), number.into()))
+/// The fields of a counter-set section, of either form.
+struct SetFields<'a> {
+    /// Type of the set.
+    set: u16,
+    /// The number of its counters.
+    number: usize,
+    number_at: usize,
+    /// The bitmap of its counters.
+    bitmap: &'a [u8],
+    bitmap_at: usize,
+    /// The fields as a layout has them.
+    fields: &'static [Field],
+}
+
+impl<'a> SetFields<'a> {
+    fn of(section: &'a [u8]) -> Option<Self> {
+        if section.len() == size_of::<LongSection>()
+            && section.first() == Some(&0)
+            && let Ok((long, _)) = LongSection::ref_from_prefix(section)
+        {
+            return Some(Self {
+                set: long.set.get(),
+                number: long.number.get().into(),
+                number_at: core::mem::offset_of!(LongSection, number),
+                bitmap: &long.present,
+                bitmap_at: core::mem::offset_of!(LongSection, present),
+                fields: LongSection::FIELDS,
+            });
+        }
+        let (own, _) = SetSection::ref_from_prefix(section).ok()?;
+        Some(Self {
+            set: own.set.into(),
+            number: own.number.get().into(),
+            number_at: core::mem::offset_of!(SetSection, number),
+            bitmap: own.present.as_bytes(),
+            bitmap_at: core::mem::offset_of!(SetSection, present),
+            fields: SetSection::FIELDS,
+        })
+    }
 }
 
 /// Decodes the data section, which is at `at` in the record.
@@ -212,7 +265,11 @@ pub(super) fn decode<'a>(
     visit: &mut Visitor<'_>,
 ) -> Result<Decoded<'a>, Malformed> {
     let mut whole = DataSection::read(section, 0, section.len(), LEAST)?;
-    visit(Part::section::<DataSection>(at, section));
+    let fields = match whole.flags.get() & ZCBP {
+        0 => DataSection::FIELDS,
+        _ => &FIELDS_WITH_ZCBP,
+    };
+    visit(Part::with_fields::<DataSection>(at, section, fields));
     if section.len() < core::mem::offset_of!(DataSection, cpu) + size_of::<U16>() {
         whole.cpu = U16::new(whole.cpu_number.into());
     }
@@ -231,8 +288,7 @@ pub(super) fn decode<'a>(
         at: [at + 32, at + 36, at + 38],
         names: ["SMF113_2_CDOF", "SMF113_2_CDLN", "SMF113_2_CDON"],
     };
-    let least = size_of::<SetHead>() + 1 + size_of::<SetTail>();
-    let (sets_at, sections) = sets.sections(record, least)?;
+    let (sets_at, sections) = sets.sections(record, size_of::<SetSection>())?;
     claimed.sections(&sets, (sets_at, sections), visit)?;
     let (counters_at, counters) = all.sections(record, Width::Long.bytes())?;
     claimed.sections(&all, (counters_at, counters), visit)?;
@@ -244,39 +300,32 @@ pub(super) fn decode<'a>(
     let mut used = 0;
     for (index, section) in sections.chunks_exact(length.max(1)).enumerate() {
         let at = sets_at + index * length;
-        let Some((set, number)) = ends(section) else {
+        let Some(found) = SetFields::of(section) else {
             break;
         };
-        let tail = length - size_of::<SetTail>();
-        let (front, end) = section.split_at(tail);
-        let (head, bitmap) = front.split_at(size_of::<SetHead>());
-        visit(Part::section::<SetHead>(at, head));
-        visit(Part::Bitmap {
-            name: "SMF113_2_CSP",
-            at: at + head.len(),
-            bytes: bitmap,
-        });
+        let number_at = at + found.number_at;
+        let SetFields { set, number, .. } = found;
         let Some(own) = counters.get(used..used + number * stride) else {
             // The sets before this one have left fewer counters than it has.
             let found = number as u64;
             let expected = "no more than SMF113_2_CDON leaves";
             return Err(Malformed {
-                offset: at + tail,
+                offset: number_at,
                 field: "SMF113_2_CSN",
                 problem: Problem::Value { found, expected },
             });
         };
-        visit(Part::section::<SetTail>(at + tail, end));
+        visit(Part::with_fields::<SetSection>(at, section, found.fields));
         types.add(Found::new(at, "SMF113_2_CST", set), visit);
         let versions = [whole.version_1.get(), whole.version_2.get()];
         if count_of(SetType(set), versions).is_some_and(|most| most < number) {
-            Found::new(at + tail, "SMF113_2_CSN", number as u64).wrong(MOST, visit);
+            Found::new(number_at, "SMF113_2_CSN", number as u64).wrong(MOST, visit);
         }
-        if !is_bitmap_of(number, bitmap) {
-            let ones: u32 = bitmap.iter().map(|byte| byte.count_ones()).sum();
-            Found::new(at + head.len(), "SMF113_2_CSP", ones)
+        if !is_bitmap_of(number, found.bitmap) {
+            let ones: u32 = found.bitmap.iter().map(|byte| byte.count_ones()).sum();
+            Found::new(at + found.bitmap_at, "SMF113_2_CSP", ones)
                 .wrong("as many ones as SMF113_2_CSN, then zeros", visit);
-            Found::new(at + tail, "SMF113_2_CSN", number as u64)
+            Found::new(number_at, "SMF113_2_CSN", number as u64)
                 .wrong("the number of ones in SMF113_2_CSP", visit);
         }
         visit(Part::Counters {
@@ -339,6 +388,7 @@ impl From<DataSection> for Absolutes {
             written: section.written.get(),
             cpu: section.cpu.get(),
             class: section.class,
+            zcbp: flags & ZCBP != 0,
             place: Place::from_bits(flags),
             lost: flags & LOST != 0,
             versions: [section.version_1, section.version_2].map(U16::get),
@@ -354,7 +404,8 @@ impl Absolutes {
     /// The data section of a record. `sets` and `counters` are offset and number of each.
     pub(super) fn section(&self, sets: (u32, u16), counters: (u32, u16)) -> DataSection {
         let [version_1, version_2] = self.versions.map(U16::new);
-        let flags = self.place.bits() | if self.lost { LOST } else { 0 };
+        let flags =
+            self.place.bits() | if self.lost { LOST } else { 0 } | if self.zcbp { ZCBP } else { 0 };
         DataSection {
             run_start: U64::new(self.run_start),
             written: U64::new(self.written),
@@ -364,7 +415,7 @@ impl Absolutes {
             version_1,
             version_2,
             sets_offset: U32::new(sets.0),
-            set_length: U16::new(SET_SECTION as u16),
+            set_length: U16::new(size_of::<SetSection>() as u16),
             sets_number: U16::new(sets.1),
             counters_offset: U32::new(counters.0),
             counter_length: U16::new(Width::Long.bytes() as u16),
@@ -379,15 +430,13 @@ impl Absolutes {
     }
 }
 
-/// The section of a set: its type, a one in the bitmap for each counter, and their number.
-pub(super) fn set_section(set: SetType, number: u16) -> [u8; SET_SECTION] {
-    let mut section = [0; SET_SECTION];
-    let (head, rest) = section.split_at_mut(size_of::<SetHead>());
-    let (bitmap, tail) = rest.split_at_mut(BITMAP);
-    head.copy_from_slice(&set.0.to_be_bytes());
-    tail.copy_from_slice(&number.to_be_bytes());
-    for bit in 0..usize::from(number).min(8 * BITMAP) {
-        bitmap[bit / 8] |= 0x80 >> (bit % 8);
+/// The section of a set: its type, the number of its counters, and a one in the bitmap for each, as far as it goes.
+pub(super) fn set_section(set: SetType, number: u16) -> SetSection {
+    SetSection {
+        // The caller has tested that it is one of these.
+        set: set.0 as u8,
+        reserved: 0,
+        number: U16::new(number),
+        present: U64::new(!u64::MAX.checked_shr(number.into()).unwrap_or(0)),
     }
-    section
 }

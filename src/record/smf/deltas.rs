@@ -9,7 +9,7 @@ use super::{Triplet, claimed::Claimed, types::Types};
 use crate::{
     CounterValues, Counters, Ebcdic, Malformed, SetType,
     counters::{Width, count_of},
-    layout::{Form, Found, Layout, Part, Visitor, layout},
+    layout::{Field, Form, Found, Layout, Part, Visitor, layout, with_form},
 };
 
 /// The rule of the number of counters in a set.
@@ -17,6 +17,12 @@ pub(super) const MOST: &str = "at most what the version numbers give the set";
 
 /// Processor classes, of both subtypes.
 pub(super) const CLASSES: Form = Form::Code(&[(0, "CP"), (2, "zAAP"), (4, "zIIP")]);
+
+/// Processor classes of a record whose flags say that 2 means zCBP.
+pub(super) const CLASSES_WITH_ZCBP: Form = Form::Code(&[(0, "CP"), (2, "zCBP"), (4, "zIIP")]);
+
+/// The name of the flag that says so.
+pub(super) const ZCBP_NAME: &str = "processor class 2 is zCBP";
 
 /// Types of counter sets.
 const SETS: Form = Form::Code(&[
@@ -53,9 +59,10 @@ layout! {
         version_1: U16 = "SMF113_1_CtrVersion1", Form::Number;
         /// Counter second version number.
         version_2: U16 = "SMF113_1_CtrVersion2", Form::Number;
-        /// Bit 0: counter data were lost; bit 1: MT counter data were.
+        /// Bit 0: counter data were lost; bits 1 and 2: MT counter data were; bit 3: class 2 is zCBP.
         flags: U16 = "SMF113_1_Flags", Form::Bits(&[
             (0, "lost counter data"), (1, "lost MT counter data"),
+            (2, "lost MT counter data (bit 2)"), (3, ZCBP_NAME),
         ]);
         /// Offset of the counter-set sections.
         sets_offset: U32 = "SMF113_1_CSOF", Form::Number;
@@ -92,7 +99,17 @@ layout! {
 
 const USE_LONG: u16 = 0x8000;
 const LOST: u16 = 0x8000;
+/// The manual of z/OS 2.1 gives the loss of MT counter data bit 1.
 const LOST_MT: u16 = 0x4000;
+/// A later published mapping has it in bit 2, and in bit 1 a loss of data that it does not describe.
+const LOST_MT_LATER: u16 = 0x2000;
+const ZCBP: u16 = 0x1000;
+
+/// The fields of a data section whose flags say that class 2 is zCBP.
+const FIELDS_WITH_ZCBP: [Field; DataSection::FIELDS.len()] = {
+    let class = core::mem::offset_of!(DataSection, class);
+    with_form(DataSection::FIELDS, class, CLASSES_WITH_ZCBP)
+};
 
 /// The fields of a record of subtype 1, without its counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,8 +120,10 @@ pub struct Deltas {
     pub written: u64,
     /// CPU address.
     pub cpu: u16,
-    /// Processor class: 0 CP, 2 zAAP, 4 zIIP.
+    /// Processor class: 0 CP, 2 zAAP or zCBP, 4 zIIP.
     pub class: u8,
+    /// Processor class 2 is zCBP, not zAAP.
+    pub zcbp: bool,
     /// Cycles per microsecond.
     pub speed: u32,
     /// Machine type.
@@ -115,7 +134,8 @@ pub struct Deltas {
     pub versions: [u16; 3],
     /// Counter data were lost in the interval.
     pub lost: bool,
-    /// MT counter data were lost in the interval.
+    /// MT counter data were lost in the interval. A reader takes it from bit 1 or bit 2 of the flags, as published
+    /// mappings disagree; this writer sets bit 1, which either kind of reader takes for a loss.
     pub lost_mt: bool,
     /// Sequence code of the machine.
     pub sequence_code: Ebcdic<16>,
@@ -225,7 +245,11 @@ pub(super) fn decode<'a>(
     visit: &mut Visitor<'_>,
 ) -> Result<Decoded<'a>, Malformed> {
     let whole = DataSection::read(section, 0, section.len(), LEAST)?;
-    visit(Part::section::<DataSection>(at, section));
+    let fields = match whole.flags.get() & ZCBP {
+        0 => DataSection::FIELDS,
+        _ => &FIELDS_WITH_ZCBP,
+    };
+    visit(Part::with_fields::<DataSection>(at, section, fields));
     Found::new(at, "SMF113_1_CTS", whole.run_start.get()).precedes(
         Found::new(at + 8, "SMF113_1_CTM", whole.written.get()),
         ["not after SMF113_1_CTM", "not before SMF113_1_CTS"],
@@ -265,17 +289,19 @@ pub(super) fn decode<'a>(
 
 impl From<DataSection> for Deltas {
     fn from(section: DataSection) -> Self {
+        let flags = section.flags.get();
         Self {
             run_start: section.run_start.get(),
             written: section.written.get(),
             cpu: section.cpu.get(),
             class: section.class,
+            zcbp: flags & ZCBP != 0,
             speed: section.speed.get(),
             machine_type: section.machine_type,
             model: section.model,
             versions: [section.version_0, section.version_1, section.version_2].map(U16::get),
-            lost: section.flags.get() & LOST != 0,
-            lost_mt: section.flags.get() & LOST_MT != 0,
+            lost: flags & LOST != 0,
+            lost_mt: flags & (LOST_MT | LOST_MT_LATER) != 0,
             sequence_code: section.sequence_code,
             core: section.core.get(),
         }
@@ -286,7 +312,13 @@ impl Deltas {
     /// The data section of a record with `sets_number` counter sets.
     pub(super) fn section(&self, sets_offset: u32, sets_number: u16) -> DataSection {
         let [version_0, version_1, version_2] = self.versions.map(U16::new);
-        let flags = if self.lost { LOST } else { 0 } | if self.lost_mt { LOST_MT } else { 0 };
+        let flags = [
+            (self.lost, LOST),
+            (self.lost_mt, LOST_MT),
+            (self.zcbp, ZCBP),
+        ];
+        let flags = flags.into_iter().filter(|(is_on, _)| *is_on);
+        let flags = flags.fold(0, |flags, (_, bit)| flags | bit);
         DataSection {
             run_start: U64::new(self.run_start),
             written: U64::new(self.written),

@@ -19,13 +19,13 @@ pub const SUBTYPE_1: &str = "
     0001                        | 022 SMF113STY
     0000                        | 024
     0018                        | 026 SMF113SDL 24
-    00000034 0012 0001          | 028 SMF113SOF 52, SLN 18, SON 1
+    00000034 0014 0001          | 028 SMF113SOF 52, SLN 20, SON 1
     00000048 0028 0001          | 036 SMF113IOF 72, ILN 40, ION 1
     00000070 004E 0001          | 044 SMF113DOF 112, DLN 78, DON 1
-    F0F1                        | 052 SMF113RVN 01
-    C8C9E2 40*5                 | 054 SMF113PNM HIS
-    D3C5E5C5D340F140            | 062 SMF113OSL LEVEL 1
-    0000                        | 070
+    0000                        | 052
+    F0F1                        | 054 SMF113RVN 01
+    C8C9E2 40*5                 | 056 SMF113PNM HIS
+    D3C5E5C5D340F140            | 064 SMF113OSL LEVEL 1
     C8C9E2D7D9D6C340            | 072 SMF113JBN HISPROC
     0036EE4E                    | 080 SMF113RST 09:59:59.50, 3,599,950 hundredths
     0126325F                    | 084 SMF113RSD day 325 of 2026
@@ -55,7 +55,7 @@ pub const SUBTYPE_1: &str = "
 ";
 
 pub const SUBTYPE_2: &str = "
-    0128                        | 000 SMF113LEN 296
+    00F8                        | 000 SMF113LEN 248
     0000                        | 002 SMF113SEG
     40                          | 004 SMF113FLG subtypes
     71                          | 005 SMF113RTY 113
@@ -76,8 +76,8 @@ pub const SUBTYPE_2: &str = "
     04                          | 129 SMF113_2_CpuProcClass zIIP
     2800                        | 130 SMF113_2_CF final, lost counter data
     0001 0001                   | 132 SMF113_2_CTRVN1 1, SMF113_2_CTRVN2 1
-    000000C8 0024 0002          | 136 SMF113_2_CSOF 200, CSLN 36, CSON 2
-    00000110 0008 0003          | 144 SMF113_2_CDOF 272, CDLN 8, CDON 3
+    000000C8 000C 0002          | 136 SMF113_2_CSOF 200, CSLN 12, CSON 2
+    000000E0 0008 0003          | 144 SMF113_2_CDOF 224, CDLN 8, CDON 3
     00001130                    | 152 SMF113_2_CPSP 4400
     F2F0F9F7                    | 156 SMF113_2_MachType 2097
     C5F1F2 40*13                | 160 SMF113_2_MachModel E12
@@ -85,11 +85,11 @@ pub const SUBTYPE_2: &str = "
     0000                        | 178
     F0*16                       | 180 SMF113_2_MachSeqCode
     00000000                    | 196
-    0001 C0 00*31 0002          | 200 BASIC, CSP two counters, CSN 2
-    0004 80 00*31 0001          | 236 EXTENDED, CSP one counter, CSN 1
-    FFFFFFFFFFFFFFFF            | 272 SMF113_2_CDS counter 0
-    0000000000000000            | 280 counter 1
-    0123456789ABCDEF            | 288 counter 128
+    01 00 0002 C0 00*7          | 200 BASIC, CSN 2, CSP two counters
+    04 00 0001 80 00*7          | 212 EXTENDED, CSN 1, CSP one counter
+    FFFFFFFFFFFFFFFF            | 224 SMF113_2_CDS counter 0
+    0000000000000000            | 232 counter 1
+    0123456789ABCDEF            | 240 counter 128
 ";
 
 const RUN_START: u64 = 0xDF00_0000_0000_0000;
@@ -127,6 +127,7 @@ fn a_record_of_subtype_1_is_read_from_its_bytes_and_written_to_them() {
         written: 0xDF00_0001_0000_0003,
         cpu: 1,
         class: 0,
+        zcbp: false,
         speed: 1000,
         machine_type: Ebcdic::new("8561"),
         model: Ebcdic::new("T01"),
@@ -172,6 +173,7 @@ fn a_record_of_subtype_2_is_read_from_its_bytes_and_written_to_them() {
         written: RUN_START + 16,
         cpu: 0x105,
         class: 4,
+        zcbp: false,
         place: Place::Final,
         lost: true,
         versions: [1, 1],
@@ -189,7 +191,7 @@ fn a_record_of_subtype_2_is_read_from_its_bytes_and_written_to_them() {
 
     let mut out = [0xAA; 500];
     let mut records = Records::absolutes(&envelope, &absolutes, &sets);
-    assert_eq!(records.write(&mut out), Ok(Some(296)));
-    assert_eq!(out[..296], golden);
+    assert_eq!(records.write(&mut out), Ok(Some(248)));
+    assert_eq!(out[..248], golden);
     assert_eq!(records.write(&mut out), Ok(None));
 }

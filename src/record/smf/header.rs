@@ -65,8 +65,22 @@ layout! {
 }
 
 layout! {
-    /// The subsystem section: the product that wrote the record.
-    Subsystem = "subsystem section", 18 bytes {
+    /// The subsystem section, as IBM's formatter of these records maps it.
+    SubsystemSection = "subsystem section", 20 bytes {
+        /// Reserved.
+        reserved: U16 = "*", Form::Reserved;
+        /// Record version number.
+        version: Ebcdic<2> = "SMF113RVN", Form::Text;
+        /// Product name.
+        product: Ebcdic<8> = "SMF113PNM", Form::Text;
+        /// Level of the operating system.
+        level: Ebcdic<8> = "SMF113OSL", Form::Text;
+    }
+}
+
+layout! {
+    /// The subsystem section without its reserved bytes. This writer made it so before it knew of them.
+    ShortSubsystem = "subsystem section", 18 bytes {
         /// Record version number.
         version: Ebcdic<2> = "SMF113RVN", Form::Text;
         /// Product name.
@@ -91,6 +105,76 @@ layout! {
         interval_start: U64 = "SMF113IntervalStart", Form::Tod;
         /// End of the interval: TOD clock, bits 0-63.
         interval_end: U64 = "SMF113IntervalEnd", Form::Tod;
+    }
+}
+
+/// The product that wrote a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subsystem {
+    /// Record version number.
+    pub version: Ebcdic<2>,
+    /// Product name.
+    pub product: Ebcdic<8>,
+    /// Level of the operating system.
+    pub level: Ebcdic<8>,
+}
+
+impl From<SubsystemSection> for Subsystem {
+    fn from(section: SubsystemSection) -> Self {
+        let SubsystemSection {
+            version,
+            product,
+            level,
+            ..
+        } = section;
+        Self {
+            version,
+            product,
+            level,
+        }
+    }
+}
+
+impl From<ShortSubsystem> for Subsystem {
+    fn from(section: ShortSubsystem) -> Self {
+        let ShortSubsystem {
+            version,
+            product,
+            level,
+        } = section;
+        Self {
+            version,
+            product,
+            level,
+        }
+    }
+}
+
+impl Subsystem {
+    /// The section of a record.
+    pub(super) const fn section(&self) -> SubsystemSection {
+        SubsystemSection {
+            reserved: U16::ZERO,
+            version: self.version,
+            product: self.product,
+            level: self.level,
+        }
+    }
+
+    /// Reads the section in the form that its length tells.
+    fn decode(
+        record: &[u8],
+        triplet: &Triplet,
+        claimed: &mut Claimed,
+        visit: &mut Visitor<'_>,
+    ) -> Result<Option<Self>, Malformed> {
+        let is_short = usize::from(triplet.length) < size_of::<SubsystemSection>();
+        let least = size_of::<ShortSubsystem>();
+        Ok(if is_short {
+            section::<ShortSubsystem>(record, triplet, least, claimed, visit)?.map(Self::from)
+        } else {
+            section::<SubsystemSection>(record, triplet, least, claimed, visit)?.map(Self::from)
+        })
     }
 }
 
@@ -275,8 +359,7 @@ impl Envelope {
         claimed: &mut Claimed,
         visit: &mut Visitor<'_>,
     ) -> Result<Self, Malformed> {
-        let least = size_of::<Subsystem>();
-        let product = section(record, &sections.subsystem(), least, claimed, visit)?;
+        let product = Subsystem::decode(record, &sections.subsystem(), claimed, visit)?;
         // The interval was added later: a record without it ends with the step name.
         let least = core::mem::offset_of!(Identification, interval_start);
         let triplet = sections.identification();

@@ -18,6 +18,8 @@ mod types;
 mod write;
 
 #[cfg(test)]
+mod formatter_tests;
+#[cfg(test)]
 pub(super) mod golden;
 #[cfg(test)]
 mod tests;

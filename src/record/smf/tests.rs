@@ -6,12 +6,14 @@ use zerocopy::byteorder::big_endian::{U32, U64};
 use super::{
     Absolutes, Data, Deltas, Envelope, Identification, LONGEST, Records, Subsystem,
     absolutes::Place,
-    decode,
+    decode, decode_with,
     golden::{SUBTYPE_1, SUBTYPE_2},
 };
 use crate::{
-    CounterValues, Counters, Ebcdic, Problem, SetType, counters::MOST_COUNTERS, fixtures::bytes,
-    layout::CannotEncode,
+    CounterValues, Counters, Ebcdic, Problem, SetType,
+    counters::MOST_COUNTERS,
+    fixtures::bytes,
+    layout::{CannotEncode, Form, Part},
 };
 
 fn put(record: &mut [u8], at: usize, field: &[u8]) {
@@ -70,6 +72,65 @@ fn records_of_an_older_version_are_read_with_zeros_for_the_fields_they_lack() {
 }
 
 #[test]
+fn a_loss_of_mt_counter_data_is_read_from_either_bit() {
+    // (flags, lost, lost_mt, the flags that are written again)
+    for (flags, lost, lost_mt, written) in [
+        (0x0000_u16, false, false, 0x0000_u16),
+        (0x8000, true, false, 0x8000),
+        (0x4000, false, true, 0x4000),
+        (0x2000, false, true, 0x4000),
+        (0x6000, false, true, 0x4000),
+        (0xA000, true, true, 0xC000),
+    ] {
+        let mut record = bytes(SUBTYPE_1);
+        put(&mut record, 162, &flags.to_be_bytes());
+        let Data::Deltas(read) = decode(&record).unwrap().data else {
+            panic!("another subtype");
+        };
+        assert_eq!((read.data.lost, read.data.lost_mt), (lost, lost_mt));
+        let again = read.data.section(0, 0).flags;
+        assert_eq!(again.get(), written, "{flags:X}");
+    }
+}
+
+#[test]
+fn processor_class_2_is_zaap_or_zcbp_as_the_flags_say() {
+    for (golden, class_at, flags_at, zcbp) in [
+        (SUBTYPE_1, 130, 162, 0x1000_u16),
+        (SUBTYPE_2, 129, 130, 0x2400),
+    ] {
+        for (flags, name, meaning) in [(0x2000 & !zcbp, "zAAP", false), (zcbp, "zCBP", true)] {
+            let mut record = bytes(golden);
+            let flags = if golden == SUBTYPE_2 {
+                flags | 0x2000
+            } else {
+                flags
+            };
+            put(&mut record, class_at, &[2]);
+            put(&mut record, flags_at, &flags.to_be_bytes());
+            let mut names = Vec::new();
+            let decoded = decode_with(&record, &mut |part| {
+                part.check(&mut |wrong| panic!("{wrong}"));
+                let Part::Section { fields, .. } = part else {
+                    return;
+                };
+                names.extend(fields.iter().filter_map(|field| match field.form {
+                    Form::Code(codes) if field.name.ends_with("CpuProcClass") => {
+                        codes.iter().find(|(code, _)| *code == 2)
+                    }
+                    _ => None,
+                }));
+            });
+            let zcbp = match decoded.unwrap().data {
+                Data::Deltas(decoded) => decoded.data.zcbp,
+                Data::Absolutes(decoded) => decoded.data.zcbp,
+            };
+            assert_eq!((names, zcbp), (vec![(2, name)], meaning));
+        }
+    }
+}
+
+#[test]
 fn an_error_names_the_field_that_is_wrong_and_its_offset() {
     // (which golden record, offset of a field, its new value, offset and name in the error)
     let table: [(&str, usize, &[u8], usize, &str); 20] = [
@@ -90,9 +151,9 @@ fn an_error_names_the_field_that_is_wrong_and_its_offset() {
         (SUBTYPE_1, 196, &[0, 0, 0, 225], 202, "SMF113_1_CDON"),
         (SUBTYPE_1, 212, &[0, 3], 212, "SMF113_1_CDLN"),
         (SUBTYPE_1, 214, &[0, 3], 214, "SMF113_1_CDON"),
-        (SUBTYPE_2, 140, &[0, 4], 140, "SMF113_2_CSLN"),
-        (SUBTYPE_2, 234, &[0, 4], 234, "SMF113_2_CSN"),
-        (SUBTYPE_2, 270, &[0, 0], 150, "SMF113_2_CDON"),
+        (SUBTYPE_2, 140, &[0, 11], 140, "SMF113_2_CSLN"),
+        (SUBTYPE_2, 202, &[0, 4], 202, "SMF113_2_CSN"),
+        (SUBTYPE_2, 214, &[0, 0], 150, "SMF113_2_CDON"),
     ];
     for (golden, at, value, offset, field) in table {
         let mut record = bytes(golden);
@@ -238,11 +299,11 @@ fn an_interval_without_any_set_is_one_record() {
     assert_eq!(records.write(&mut out), Ok(None));
 }
 
-fn any_text<const N: usize>() -> impl Strategy<Value = Ebcdic<N>> {
+pub fn any_text<const N: usize>() -> impl Strategy<Value = Ebcdic<N>> {
     any::<[u8; N]>().prop_map(Ebcdic)
 }
 
-fn any_envelope() -> impl Strategy<Value = Envelope> {
+pub fn any_envelope() -> impl Strategy<Value = Envelope> {
     let product =
         (any_text(), any_text(), any_text()).prop_map(|(version, product, level)| Subsystem {
             version,
@@ -280,7 +341,7 @@ fn any_envelope() -> impl Strategy<Value = Envelope> {
 }
 
 /// Values of a set, half of them short.
-fn any_values() -> impl Strategy<Value = Vec<u64>> {
+pub fn any_values() -> impl Strategy<Value = Vec<u64>> {
     prop_oneof![
         vec(any::<u64>(), 0..40),
         vec(any::<u32>().prop_map(u64::from), 0..40)
@@ -292,12 +353,13 @@ proptest! {
     fn records_of_subtype_1_are_read_as_they_were_written(
         envelope in any_envelope(),
         (run_start, written, speed) in any::<(u64, u64, u32)>(),
-        (cpu, class, versions, lost, lost_mt, core) in any::<(u16, u8, [u16; 3], bool, bool, u16)>(),
+        (cpu, versions, core) in any::<(u16, [u16; 3], u16)>(),
+        (class, zcbp, lost, lost_mt) in any::<(u8, bool, bool, bool)>(),
         (machine_type, model, sequence_code) in (any_text(), any_text(), any_text()),
         values in vec((any::<u16>(), any_values()), 0..8),
     ) {
         let data = Deltas {
-            run_start, written, cpu, class, speed, machine_type, model, versions, lost, lost_mt,
+            run_start, written, cpu, class, zcbp, speed, machine_type, model, versions, lost, lost_mt,
             sequence_code, core,
         };
         let sets: Vec<_> = values.iter().map(|(set, values)| CounterValues::new(SetType(*set), values)).collect();
@@ -321,14 +383,15 @@ proptest! {
     fn records_of_subtype_2_are_read_as_they_were_written(
         envelope in any_envelope(),
         (run_start, written, speed) in any::<(u64, u64, u32)>(),
-        (cpu, class, versions, lost) in any::<(u16, u8, [u16; 2], bool)>(),
+        (cpu, class, zcbp, versions, lost) in any::<(u16, u8, bool, [u16; 2], bool)>(),
         place in prop_oneof![Just(Place::First), Just(Place::Intermediate), Just(Place::Final),
                              Just(Place::Other(0)), Just(Place::Other(0xA000))],
         (machine_type, model, sequence_code) in (any_text(), any_text(), any_text()),
         values in vec((1..=4_u16, any_values()), 0..5),
     ) {
         let data = Absolutes {
-            run_start, written, cpu, class, place, lost, versions, speed, machine_type, model, sequence_code,
+            run_start, written, cpu, class, zcbp, place, lost, versions, speed, machine_type, model,
+            sequence_code,
         };
         let sets: Vec<_> = values.iter().map(|(set, values)| CounterValues::new(SetType(*set), values)).collect();
         let mut out = [0; 4096];

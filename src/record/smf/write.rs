@@ -6,7 +6,8 @@
 use zerocopy::byteorder::big_endian::{U16, U32};
 
 use super::{
-    Absolutes, Deltas, Envelope, Header, Identification, SelfDefining, Subsystem, absolutes, deltas,
+    Absolutes, Deltas, Envelope, Header, Identification, SelfDefining, absolutes, deltas,
+    header::SubsystemSection,
 };
 use crate::{
     CounterValues, SetType,
@@ -23,7 +24,7 @@ const fn align(offset: usize, boundary: usize) -> usize {
 }
 
 const SUBSYSTEM_AT: usize = size_of::<Header>() + size_of::<SelfDefining>();
-const IDENTIFICATION_AT: usize = align(SUBSYSTEM_AT + size_of::<Subsystem>(), 4);
+const IDENTIFICATION_AT: usize = align(SUBSYSTEM_AT + size_of::<SubsystemSection>(), 4);
 const DATA_AT: usize = align(IDENTIFICATION_AT + size_of::<Identification>(), 8);
 
 #[derive(Clone, Copy, Debug)]
@@ -132,7 +133,10 @@ impl<'a> Records<'a> {
                 size_of::<deltas::DataSection>(),
                 size_of::<deltas::SetSection>(),
             ),
-            Data::Absolutes(_) => (size_of::<absolutes::DataSection>(), absolutes::SET_SECTION),
+            Data::Absolutes(_) => (
+                size_of::<absolutes::DataSection>(),
+                size_of::<absolutes::SetSection>(),
+            ),
         };
         let at = align(DATA_AT + data, 8);
         let counters = align(at + section * sets.len(), 8);
@@ -175,9 +179,9 @@ impl<'a> Records<'a> {
         };
         if let Some(product) = self.envelope.product {
             defining.subsystem_offset = U32::new(SUBSYSTEM_AT as u32);
-            defining.subsystem_length = U16::new(size_of::<Subsystem>() as u16);
+            defining.subsystem_length = U16::new(size_of::<SubsystemSection>() as u16);
             defining.subsystem_number = U16::new(1);
-            product.put(record, SUBSYSTEM_AT);
+            product.section().put(record, SUBSYSTEM_AT);
         }
         if let Some(identification) = self.envelope.identification {
             defining.identification_offset = U32::new(IDENTIFICATION_AT as u32);
@@ -219,11 +223,8 @@ impl<'a> Records<'a> {
                 }
                 Data::Absolutes(_) => {
                     let section = absolutes::set_section(set.set, number);
-                    let end = section_at + section.len();
-                    if let Some(place) = record.get_mut(section_at..end) {
-                        place.copy_from_slice(&section);
-                    }
-                    section_at += absolutes::SET_SECTION;
+                    section.put(record, section_at);
+                    section_at += size_of::<absolutes::SetSection>();
                 }
             }
             let length = set.counters.len() * width.bytes();

@@ -234,6 +234,7 @@ fn records() -> std::io::Result<(File, u64)> {
             written: 0xDF00_0000_0000_0001,
             cpu,
             class: if cpu % 4 == 0 { 4 } else { 0 },
+            zcbp: false,
             speed: 5200,
             machine_type: Ebcdic::new("8561"),
             model: Ebcdic::new("T01"),

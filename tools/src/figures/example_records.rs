@@ -44,6 +44,7 @@ pub fn deltas(from: From<'_>, (start, end): (u64, u64), sets: &[CounterValues<'_
         written: end + u64::from(cpu),
         cpu,
         class,
+        zcbp: false,
         speed: 5000,
         machine_type: Ebcdic::new(machine_type),
         model: Ebcdic::new("701"),

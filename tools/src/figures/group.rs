@@ -29,12 +29,25 @@ pub struct Grouping {
 
 /// The type of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Class(pub u8);
+pub struct Class {
+    code: u8,
+    /// Code 2 has two meanings.
+    is_zcbp: bool,
+}
+
+impl Class {
+    /// The type with this code, in a record that says whether code 2 means zCBP.
+    pub const fn new(code: u8, zcbp: bool) -> Self {
+        let is_zcbp = zcbp && code == 2;
+        Self { code, is_zcbp }
+    }
+}
 
 impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
+        match self.code {
             0 => f.write_str("CP"),
+            2 if self.is_zcbp => f.write_str("zCBP"),
             2 => f.write_str("zAAP"),
             4 => f.write_str("zIIP"),
             other => write!(f, "class {other}"),
@@ -229,7 +242,7 @@ mod tests {
                 system,
                 machine,
                 generation,
-                class: Some(Class(class)),
+                class: Some(Class::new(class, false)),
                 cpu: 0,
                 interval: None,
             };

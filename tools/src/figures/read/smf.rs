@@ -36,11 +36,12 @@ struct Fields {
     run_start: u64,
     written: u64,
     cpu: u16,
-    class: u8,
+    class: Class,
     speed: u32,
     machine_type: Ebcdic<4>,
     csvn: u16,
     lost: bool,
+    lost_mt: bool,
     is_delta: bool,
 }
 
@@ -90,6 +91,7 @@ pub(super) fn add_set(needed: &Needed, values: &mut [Option<u64>], set: &Counter
 struct Faults {
     left_out: LeftOut,
     lost: u64,
+    lost_mt: u64,
 }
 
 /// Adds all records of a file.
@@ -212,6 +214,7 @@ impl<'s> Records<'s> {
             values,
         } = pending;
         self.faults.lost += u64::from(fields.lost);
+        self.faults.lost_mt += u64::from(fields.lost_mt);
         let before = self.written(&system, &fields);
         // A record without its interval is about the time since the record before, or since the run began.
         let interval = interval.or_else(|| {
@@ -222,7 +225,7 @@ impl<'s> Records<'s> {
             system: &system,
             machine: &machine,
             generation,
-            class: Some(Class(fields.class)),
+            class: Some(fields.class),
             cpu: fields.cpu,
             interval: interval.map(|(start, end)| Interval::between(start, end)),
         };
@@ -286,6 +289,10 @@ impl<'s> Records<'s> {
             "intervals of subtype 2 are also there as subtype 1, and count only once",
         );
         sink.doubt(faults.lost, "records say that counter data were lost");
+        sink.doubt(
+            faults.lost_mt,
+            "records say that counter data of the MT-diagnostic set were lost",
+        );
         differences.tell(sink);
         faults.left_out.tell("records of type 113", sink);
         Ok(())
@@ -308,11 +315,12 @@ fn fields(data: &Data<'_>) -> Fields {
                 run_start: data.run_start,
                 written: data.written,
                 cpu: data.cpu,
-                class: data.class,
+                class: Class::new(data.class, data.zcbp),
                 speed: data.speed,
                 machine_type: data.machine_type,
                 csvn: data.versions[2],
                 lost: data.lost,
+                lost_mt: data.lost_mt,
                 is_delta: true,
             }
         }
@@ -322,11 +330,13 @@ fn fields(data: &Data<'_>) -> Fields {
                 run_start: data.run_start,
                 written: data.written,
                 cpu: data.cpu,
-                class: data.class,
+                class: Class::new(data.class, data.zcbp),
                 speed: data.speed,
                 machine_type: data.machine_type,
                 csvn: data.versions[1],
                 lost: data.lost,
+                // Subtype 2 has no MT-diagnostic set.
+                lost_mt: false,
                 is_delta: false,
             }
         }

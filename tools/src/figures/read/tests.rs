@@ -48,6 +48,7 @@ fn absolutes(system: &str, place: Place, quarter: u64, basic: [u64; 2]) -> Vec<u
         written: BEGIN + quarter * QUARTER,
         cpu: 3,
         class: 0,
+        zcbp: false,
         place,
         lost: false,
         versions: [3, 6],
@@ -155,10 +156,10 @@ fn groups_are_by_interval_type_and_cpu_as_well() {
     assert_eq!(
         found,
         [
-            (900, Class(0), 0, 3.0),
-            (900, Class(4), 2, 3.0),
-            (900, Class(0), 0, 5.0),
-            (900, Class(0), 0, 8.0),
+            (900, Class::new(0, false), 0, 3.0),
+            (900, Class::new(4, false), 2, 3.0),
+            (900, Class::new(0, false), 0, 5.0),
+            (900, Class::new(0, false), 0, 8.0),
         ]
     );
     // 3,000 cycles of 5,000 a microsecond, in 900 seconds.
@@ -244,6 +245,7 @@ fn sets_that_a_writer_divided_among_records_are_one_interval() {
         written: BEGIN + QUARTER,
         cpu: 1,
         class: 0,
+        zcbp: false,
         speed: 5000,
         machine_type: Ebcdic::new("8561"),
         model: Ebcdic::new("T01"),
@@ -275,6 +277,37 @@ fn sets_that_a_writer_divided_among_records_are_one_interval() {
     assert_eq!(
         collected.doubts,
         ["1 records say that counter data were lost"]
+    );
+}
+
+#[test]
+fn the_flags_of_a_record_name_zcbp_and_a_loss_of_mt_counter_data() {
+    let mut bytes = Vec::new();
+    // Class and flags: a zAAP, a CP and a zCBP of a system with zCBPs, and the loss in either bit.
+    for (cpu, (class, flags)) in (0..).zip([
+        (2, 0x0000_u16),
+        (0, 0x1000),
+        (2, 0x1000),
+        (2, 0x5000),
+        (2, 0x3000),
+    ]) {
+        let mut record = deltas(("SYSA", "8561", class, cpu, 0, [3_000, 1_000]));
+        let data = u32::from_be_bytes(*record[44..].first_chunk().unwrap()) as usize;
+        record[data + 50..data + 52].copy_from_slice(&flags.to_be_bytes());
+        bytes.extend(record);
+    }
+    let collected = read_content(&bytes[..], manner(BY_ALL)).unwrap();
+    let classes = collected.groups.iter().map(|group| {
+        let class = group.key.class.unwrap().to_string();
+        (group.key.cpu.unwrap(), class)
+    });
+    let mut classes: Vec<_> = classes.collect();
+    classes.sort();
+    let expected = ["zAAP", "CP", "zCBP", "zCBP", "zCBP"].map(str::to_owned);
+    assert_eq!(classes, (0..).zip(expected).collect::<Vec<_>>());
+    assert_eq!(
+        collected.doubts,
+        ["2 records say that counter data of the MT-diagnostic set were lost"]
     );
 }
 

@@ -54,6 +54,7 @@ pub(super) fn smf_record(cpu: u16) -> Vec<u8> {
         written: 0xDF00_0000_0000_0001,
         cpu,
         class: 0,
+        zcbp: false,
         speed: 1000,
         machine_type: Ebcdic::new("8561"),
         model: Ebcdic::new("T01"),

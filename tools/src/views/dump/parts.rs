@@ -77,15 +77,6 @@ impl<'p, 'w> Parts<'p, 'w> {
                     self.field(field, at + field.offset, bytes);
                 }
             }
-            Part::Bitmap { name, at, bytes } => {
-                let ones: u32 = bytes.iter().map(|byte| byte.count_ones()).sum();
-                self.printer.field(&Shown {
-                    offset: self.base + at as u64,
-                    name,
-                    value: Value::Text(hexadecimal(bytes)),
-                    meaning: &format!("{ones} counters"),
-                });
-            }
             Part::Counters {
                 name,
                 at,
@@ -221,6 +212,10 @@ pub fn moment(tod: u64) -> String {
 
 /// What a field contains and means.
 fn form(field: &Field, bytes: &[u8]) -> (Value, String) {
+    if let Form::Mask = field.form {
+        let ones: u32 = bytes.iter().map(|byte| byte.count_ones()).sum();
+        return (Value::Text(hexadecimal(bytes)), format!("{ones} counters"));
+    }
     let Some(number) = number(bytes).filter(|_| !matches!(field.form, Form::Text)) else {
         return (Value::Text(ebcdic::Shown(bytes).to_string()), String::new());
     };
@@ -229,7 +224,7 @@ fn form(field: &Field, bytes: &[u8]) -> (Value, String) {
     let code = Value::Hexadecimal(number, digits);
     match field.form {
         Form::Number => (Value::Number(number), String::new()),
-        Form::Hexadecimal | Form::Text | Form::Reserved => (code, String::new()),
+        Form::Hexadecimal | Form::Mask | Form::Text | Form::Reserved => (code, String::new()),
         Form::Bits(names) => {
             let is_one = |bit: u32| bit < bits && number >> (bits - 1 - bit) & 1 == 1;
             let ones = names.iter().filter(|(bit, _)| is_one(*bit));

@@ -30,6 +30,7 @@ fn record(cpu: u16, written: u64, counts: [u64; 4], lost: bool) -> Vec<u8> {
         written,
         cpu,
         class: 0,
+        zcbp: false,
         speed: 1000,
         machine_type: Ebcdic::new("8561"),
         model: Ebcdic::new("T01"),
