@@ -2,7 +2,8 @@
 //!
 //! # What ends a run early, and what begins new files
 //!
-//! * Lost sample or counter data, if DATALOSS=STOP, ends the run.
+//! * Lost sample or counter data of what the run collects, if DATALOSS=STOP, ends the run. The machine tells only whether
+//!   the counters are those of the MT-diagnostic set.
 //! * When a counter set or sample type of the run is no longer authorized, the run ends.
 //! * A state change is a change of the speed of the CPUs, or of the sampling controls in a run that writes
 //!   samples. STATECHANGE=SAVE continues with the next set of files, STOP ends the run, IGNORE continues
@@ -12,7 +13,7 @@
 //! two frequencies.
 
 use super::command::{DataLoss, OnStateChange};
-use super::event::Event;
+use super::event::{CounterLoss, Event};
 use super::exit::{Call, Exit, Step};
 use super::machine::Machine;
 use super::message::Message;
@@ -68,9 +69,10 @@ impl<E: Exit> His<E> {
     }
 
     /// The machine has lost counter data.
-    pub fn counter_data_lost(&mut self, machine: &mut dyn Machine) {
-        self.service.counter_data_lost(machine);
-        let stops = |run: &Run| run.parameters.counters && stops_at_loss(run);
+    pub fn counter_data_lost(&mut self, machine: &mut dyn Machine, loss: CounterLoss) {
+        self.service.counter_data_lost(machine, loss);
+        let collects = |run: &Run| !run.events.intersection(loss.events()).is_empty();
+        let stops = |run: &Run| collects(run) && stops_at_loss(run);
         if self.running().is_some_and(|(run, _)| stops(run)) {
             self.end_early(machine, Cause::CounterDataLost);
         }

@@ -75,6 +75,39 @@ impl Event {
     }
 }
 
+/// The counters of which data are lost. The measurement alert tells no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CounterLoss {
+    /// Those of all sets but the MT-diagnostic one (loss of CPU counter data).
+    Cpu,
+    /// Those of the MT-diagnostic set (loss of MT counter data).
+    Mt,
+}
+
+impl CounterLoss {
+    /// The loss of data of a counter set.
+    #[must_use]
+    pub const fn of(set: CounterSet) -> Self {
+        match set {
+            CounterSet::MtDiagnostic => Self::Mt,
+            CounterSet::Basic
+            | CounterSet::ProblemState
+            | CounterSet::CryptoActivity
+            | CounterSet::Extended => Self::Cpu,
+        }
+    }
+
+    /// The event types of which data may be lost.
+    #[must_use]
+    pub const fn events(self) -> Events {
+        let mt = Event::MtDiagnostic.bit();
+        match self {
+            Self::Cpu => Events::HARDWARE.without(mt),
+            Self::Mt => mt,
+        }
+    }
+}
+
 /// A mask of event types, 32 bits: BASIC 80000000, PROBLEM-STATE 40000000, CRYPTO 20000000, EXTENDED
 /// 10000000, ZOS 08000000, MT-DIAGNOSTIC 04000000.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -47,8 +47,8 @@ impl Action {
 
 /// Why the service notifies the profilers, a mask of 32 bits. Only with None and UpdateDone can it be zero.
 ///
-/// The published text names the reasons in this order and gives no bits. These are the project's own, from
-/// the left.
+/// The published text names the reasons of bits 0-5 in this order and gives no bits. These are the project's own,
+/// from the left. Bit 6 qualifies bit 2, so that a profiler that does not know it still learns of the loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reasons(pub u32);
 
@@ -67,6 +67,8 @@ impl Reasons {
     pub const SPEED_CHANGED: Self = Self(0x0800_0000);
     /// Bit 5: the service parameters have changed.
     pub const PARAMETERS_CHANGED: Self = Self(0x0400_0000);
+    /// Bit 6, with bit 2: the lost counter data are those of the MT-diagnostic set, and of no other.
+    pub const ONLY_MT: Self = Self(0x0200_0000);
 
     /// The reasons of both.
     #[must_use]

@@ -19,7 +19,7 @@
 //! run go into one file, and so do its monitor records.
 
 use super::calendar::Calendar;
-use super::event::{Event, Events, ZOS_COUNTERS};
+use super::event::{CounterLoss, Event, Events, ZOS_COUNTERS};
 use super::exit::{Action, Call, Exit, Handling, Inside, Reasons, Samples, Step};
 use super::run::Run;
 use arch::bits::bit64;
@@ -107,11 +107,13 @@ struct Collected {
     map: bool,
     /// The number of the set of files.
     set: u16,
-    /// Counter data were lost since the last record.
+    /// Counter data were lost since the last record, those of the MT-diagnostic set aside.
     lost: bool,
-    /// Counter data were lost since this set of files began.
+    /// Counter data of the MT-diagnostic set were lost since the last record.
+    lost_mt: bool,
+    /// Counter data of a counter set of this run were lost since this set of files began.
     lost_in_set: bool,
-    /// How many times counter data have been lost since the IPL.
+    /// How many times counter data have been lost since the IPL, as [`Registry`](super::registry::Registry) counts them.
     losses: u32,
     /// The samples that were lost since this set of files began.
     sample_loss: SampleLoss,
@@ -165,6 +167,7 @@ impl<F: Files> Hisprof<F> {
             map: run.parameters.map,
             set: 0,
             lost: false,
+            lost_mt: false,
             lost_in_set: false,
             losses: 0,
             sample_loss: NO_LOSS,
@@ -209,6 +212,7 @@ impl<F: Files> Hisprof<F> {
         }
         if let Some(run) = &mut self.collected {
             run.lost = false;
+            run.lost_mt = false;
         }
     }
 
@@ -280,7 +284,7 @@ impl<F: Files> Hisprof<F> {
                 model: run.system.capacity,
                 versions: [0, run.system.model.cfvn, run.system.model.csvn],
                 lost: run.lost,
-                lost_mt: false,
+                lost_mt: run.lost_mt,
                 sequence_code: run.system.sequence_code,
                 core: cpu.thread.core,
             };
@@ -431,8 +435,14 @@ impl<F: Files> Hisprof<F> {
             return;
         };
         if matches!(action, Action::None) && reasons.any_of(Reasons::COUNTER_DATA_LOST) {
-            run.lost = true;
-            run.lost_in_set = true;
+            let loss = if reasons.any_of(Reasons::ONLY_MT) {
+                run.lost_mt = true;
+                CounterLoss::Mt
+            } else {
+                run.lost = true;
+                CounterLoss::Cpu
+            };
+            run.lost_in_set |= !run.events.intersection(loss.events()).is_empty();
         }
         if reasons.any_of(Reasons::SAMPLE_DATA_LOST) {
             run.sample_loss.alert = true;

@@ -1,7 +1,7 @@
 //! Random sequences of commands and events: each run begins once and ends once.
 
 use super::bench::{Bench, Called, shown};
-use super::event::{Event, Events, SampleTypes};
+use super::event::{CounterLoss, Event, Events, SampleTypes};
 use super::exit::Handling::{Done, Pending};
 use super::operator::His;
 use super::registry::MOST_PROFILERS;
@@ -37,7 +37,7 @@ enum Occurrence {
     Authorized(u32, u32),
     Speed(u32),
     SamplesLost,
-    CountersLost,
+    CountersLost(CounterLoss),
     Blocks(usize),
     Filling(u32),
     Minutes(u64),
@@ -49,7 +49,7 @@ fn occurrence() -> impl Strategy<Value = Occurrence> {
         1 => (0u32..64, 0u32..4).prop_map(|(sets, types)| Occurrence::Authorized(sets, types)),
         1 => (500u32..2_000).prop_map(Occurrence::Speed),
         1 => Just(Occurrence::SamplesLost),
-        1 => Just(Occurrence::CountersLost),
+        1 => prop_oneof![Just(CounterLoss::Cpu), Just(CounterLoss::Mt)].prop_map(Occurrence::CountersLost),
         2 => (0..=WINDOW + 1).prop_map(Occurrence::Blocks),
         1 => (1u32..126).prop_map(Occurrence::Filling),
         2 => (0u64..3).prop_map(Occurrence::Minutes),
@@ -79,7 +79,7 @@ fn perform(his: &mut His<Called>, bench: &mut Bench, runs: &Rc<Cell<u32>>, what:
             his.speed_changed(bench);
         }
         Occurrence::SamplesLost => his.sample_data_lost(bench, 1),
-        Occurrence::CountersLost => his.counter_data_lost(bench),
+        Occurrence::CountersLost(loss) => his.counter_data_lost(bench, loss),
         Occurrence::Blocks(blocks) => {
             bench.full.extend(vec![(1, 126); blocks]);
             his.blocks_ready(bench);

@@ -145,7 +145,7 @@ pub struct Registry {
     pub(super) counting: Events,
     /// The sampling that the machine does for the service.
     pub(super) sampling: Option<SamplingOrder>,
-    /// How many times the machine has lost counter data since its IPL.
+    /// How many times the machine has lost counter data since its IPL, those of the MT-diagnostic set aside.
     pub(super) counter_losses: u32,
     last_token: u64,
 }

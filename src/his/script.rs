@@ -1,7 +1,7 @@
 //! Collection runs from BEGIN to END, as an operator controls them.
 
 use super::bench::{Bench, Called, NEW_YEAR, shown};
-use super::event::{Event, Events, SampleTypes};
+use super::event::{CounterLoss, Event, Events, SampleTypes};
 use super::exit::Handling::{self, Done, Pending};
 use super::exit::{Call, Step};
 use super::operator::His;
@@ -409,9 +409,22 @@ fn a_run_that_may_not_lose_data_ends_when_it_does() {
     }
     let mut operator = Operator::new();
     operator.enter("F HIS,B,CTRONLY,DATALOSS=STOP");
-    operator.his.counter_data_lost(&mut operator.bench);
+    operator
+        .his
+        .counter_data_lost(&mut operator.bench, CounterLoss::Cpu);
     let early = Completion::Early(Cause::CounterDataLost);
     assert_eq!(operator.completion(), early);
+    // A run goes on if it collects no set whose data were lost.
+    for (set, of_cpu, of_mt) in [("BASIC", true, false), ("MTDIAG", false, true)] {
+        for (loss, ends) in [(CounterLoss::Cpu, of_cpu), (CounterLoss::Mt, of_mt)] {
+            let mut operator = Operator::new();
+            operator.bench.authorized = Events::HARDWARE;
+            operator.enter("F HIS,SERVICE,REFRESH");
+            operator.enter(&format!("F HIS,B,CTRONLY,CTR={set},DATALOSS=STOP"));
+            operator.his.counter_data_lost(&mut operator.bench, loss);
+            assert_eq!(operator.completion() == early, ends, "{set} {loss:?}");
+        }
+    }
 }
 
 #[test]

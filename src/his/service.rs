@@ -15,6 +15,7 @@
 //! When a profiler that wants samples starts or stops, sampling stops for a moment in the same way, but
 //! without an update: so it gets exactly the samples between its start and its stop.
 
+use super::event::CounterLoss;
 use super::exit::{Action, Call, Exit, Handling, Inside, Reasons, Samples, StateChange, Status};
 use super::machine::{Block, Machine, TakenBlock};
 use super::query::{Answered, Query};
@@ -272,10 +273,17 @@ impl<E: Exit> Service<E> {
     }
 
     /// The machine has lost counter data.
-    pub fn counter_data_lost(&mut self, machine: &mut dyn Machine) {
-        let losses = &mut self.registry.counter_losses;
-        *losses = losses.saturating_add(1);
-        self.notify(machine, Reasons::COUNTER_DATA_LOST);
+    pub fn counter_data_lost(&mut self, machine: &mut dyn Machine, loss: CounterLoss) {
+        let lost = Reasons::COUNTER_DATA_LOST;
+        let reasons = match loss {
+            CounterLoss::Cpu => {
+                let losses = &mut self.registry.counter_losses;
+                *losses = losses.saturating_add(1);
+                lost
+            }
+            CounterLoss::Mt => lost.union(Reasons::ONLY_MT),
+        };
+        self.notify(machine, reasons);
     }
 
     /// The machine has lost sample data: its blocks were full.

@@ -230,7 +230,9 @@ fn lost_counter_data_are_indicated_in_the_next_records_only() {
     let mut operator = Operator::new();
     operator.bench.cpus = bit64(0);
     operator.enter("F HIS,B,SMP=NO,CTRSET=BASIC,MAP=NO,CNTFILE=NO");
-    operator.his.counter_data_lost(&mut operator.bench);
+    operator
+        .his
+        .counter_data_lost(&mut operator.bench, CounterLoss::Cpu);
     operator.his.speed_changed(&mut operator.bench);
     operator.enter("F HIS,END");
     let bytes = operator.file("0 Smf");
@@ -251,17 +253,70 @@ fn lost_counter_data_are_indicated_in_the_next_records_only() {
 }
 
 #[test]
+fn a_loss_of_mt_counter_data_is_not_a_loss_of_the_others() {
+    use CounterLoss::{Cpu, Mt};
+    // (the set of the run, what is lost, bits 0 and 1 of subtype 1, bit 4 of subtype 2, the .CNT file's alert)
+    for (set, losses, deltas, absolutes, alert) in [
+        ("(BASIC,MTDIAG)", &[Mt][..], 0x4000, 0, "YES"),
+        ("(BASIC,MTDIAG)", &[Cpu], 0x8000, 0x0800, "YES"),
+        ("(BASIC,MTDIAG)", &[Mt, Cpu], 0xC000, 0x0800, "YES"),
+        ("BASIC", &[Mt], 0x4000, 0, "NO"),
+        ("BASIC", &[], 0, 0, "NO"),
+    ] {
+        let mut operator = Operator::new();
+        operator.bench.cpus = bit64(0);
+        operator.bench.authorized = Event::Basic.bit().union(Event::MtDiagnostic.bit());
+        operator.enter("F HIS,SERVICE,REFRESH");
+        operator.enter(&format!("F HIS,B,CTRONLY,CTRSET={set}"));
+        for loss in losses {
+            operator.his.counter_data_lost(&mut operator.bench, *loss);
+        }
+        operator.enter("F HIS,END");
+        let bytes = operator.file("0 Smf");
+        let mut rest = &bytes[..];
+        let mut flags = std::vec::Vec::new();
+        while !rest.is_empty() {
+            // The flags are read as a program with the manual reads them.
+            let data = u32::from_be_bytes(*rest[44..].first_chunk().unwrap()) as usize;
+            let (at, bits) = match rest[23] {
+                1 => (data + 50, 0xF000),
+                _ => (data + 18, 0x1C00),
+            };
+            flags.push(u16::from_be_bytes(*rest[at..].first_chunk().unwrap()) & bits);
+            let length = u16::from_be_bytes(*rest.first_chunk().unwrap());
+            rest = &rest[usize::from(length)..];
+        }
+        // Values of the beginning; deltas and values of the end.
+        assert_eq!(flags, [0, deltas, absolutes], "{set} {losses:?}");
+        let text = std::string::String::from_utf8(operator.file("0 Counters")).unwrap();
+        let line = format!("LOSS OF COUNTER DATA ALERT: {alert}\n");
+        assert!(text.contains(&line), "{text}");
+        let bytes = operator.file("0 Monitor");
+        let first = monitor::decode(&bytes).unwrap();
+        let last = monitor::decode(&bytes[first.length..]).unwrap();
+        let count = losses.iter().filter(|loss| **loss == Cpu).count();
+        assert_eq!(last.counters.unwrap().data.lost, count as u32);
+    }
+}
+
+#[test]
 fn the_monitor_records_count_losses_of_counter_data_over_all_runs_and_outside_of_them() {
     let mut operator = Operator::new();
     operator.bench.cpus = bit64(0);
-    operator.his.counter_data_lost(&mut operator.bench);
+    operator
+        .his
+        .counter_data_lost(&mut operator.bench, CounterLoss::Cpu);
     let mut counts = std::vec::Vec::new();
     for _ in 0..2 {
         operator.memory.0.borrow_mut().files.clear();
         operator.enter("F HIS,B,CTRONLY,CTRSET=BASIC,CNTFILE=NO");
-        operator.his.counter_data_lost(&mut operator.bench);
+        operator
+            .his
+            .counter_data_lost(&mut operator.bench, CounterLoss::Cpu);
         operator.enter("F HIS,END");
-        operator.his.counter_data_lost(&mut operator.bench);
+        operator
+            .his
+            .counter_data_lost(&mut operator.bench, CounterLoss::Cpu);
         let clock = &operator.bench.clock;
         clock.set(clock.get() + 1_000_000);
         let bytes = operator.file("0 Monitor");

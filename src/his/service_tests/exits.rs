@@ -1,6 +1,7 @@
 //! Requests within exits, and blocks while an exit is slow.
 
 use super::*;
+use crate::event::CounterLoss;
 use crate::exit::Handling::{Done, Pending};
 use crate::query::Query;
 use crate::registry::WINDOW;
@@ -27,7 +28,7 @@ fn a_profile_request_within_an_exit_is_refused_and_a_query_is_not() {
     let registration = Registration::new("ASKS", Events::NONE, false).unwrap();
     service.start(&mut bench, &registration, exit).unwrap();
     bench.happened();
-    service.counter_data_lost(&mut bench);
+    service.counter_data_lost(&mut bench, CounterLoss::Cpu);
     assert_eq!(
         bench.happened(),
         ["OTHER None 20000000", "[WithinExit, WithinExit] 144"]

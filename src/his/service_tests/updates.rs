@@ -1,7 +1,7 @@
 //! Controls, authorizations and the speed change while profilers are active, and each is notified.
 
 use super::*;
-use crate::event::SampleTypes;
+use crate::event::{CounterLoss, SampleTypes};
 use crate::exit::Handling::Done;
 use crate::sampling::SamplingControls;
 
@@ -79,9 +79,13 @@ fn lost_data_cause_no_update_and_a_new_speed_changes_the_interval() {
     let mut service = enabled(&mut bench);
     let a = start(&mut service, &mut bench, "A", BASIC, true, Done);
     bench.happened();
-    service.counter_data_lost(&mut bench);
+    service.counter_data_lost(&mut bench, CounterLoss::Cpu);
+    service.counter_data_lost(&mut bench, CounterLoss::Mt);
     service.sample_data_lost(&mut bench);
-    assert_eq!(bench.happened(), ["A None 20000000", "A None 10000000"]);
+    assert_eq!(
+        bench.happened(),
+        ["A None 20000000", "A None 22000000", "A None 10000000"]
+    );
     bench.limits.cpu_speed = 500;
     service.speed_changed(&mut bench);
     assert_eq!(

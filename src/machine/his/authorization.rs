@@ -4,7 +4,7 @@
 use super::level::Level;
 use crate::command::Change;
 use crate::his::His;
-use crate::his::event::{Events, SampleTypes};
+use crate::his::event::{CounterLoss, Events, SampleTypes};
 use crate::machine::io::console;
 use crate::machine::state::his::{Profiler, Service};
 
@@ -31,7 +31,9 @@ pub(super) fn make(
         Change::DiagnosticSampling(on) => taken.set_types(SampleTypes::DIAGNOSTIC, on),
         // Their number is not known.
         Change::LoseSampleData => return his.sample_data_lost(level, 0),
-        Change::LoseCounterData(_) => return his.counter_data_lost(level),
+        Change::LoseCounterData(set) => {
+            return his.counter_data_lost(level, CounterLoss::of(set));
+        }
         // The operator's commands have no key of the machine.
         Change::InterruptKey | Change::Traces => return,
     }
