@@ -13,6 +13,7 @@ use crate::guest::external_means;
 use crate::guest::external_means::TooMany;
 use crate::guest::millicode;
 use crate::guest::state::account::Mode;
+use crate::guest::state::mailbox::MOST_CHANGES;
 use crate::guest::state::vcpu::CpuState;
 use crate::his::parameters::{self, ParameterFiles};
 use crate::link::loader::{COMMANDS_LENGTH, WHEN_WAITING};
@@ -166,9 +167,13 @@ fn ask(machine: &Machine, cpus: Cpus, change: Change) {
     }
 }
 
+/// Each change in the block fits into the mailbox of a CPU: no command for a CPU is shorter than this one.
+const _: () = assert!(COMMANDS_LENGTH / "INTERRUPT CPU 0\n".len() <= MOST_CHANGES);
+
 /// Carries out the commands that the host wrote into the loader block, and keeps those that are meant
-/// for when the guest waits ([`WHEN_WAITING`]).
-pub fn begin(machine: &'static Machine, commands: &str) {
+/// for when the guest waits ([`WHEN_WAITING`]). `work` does what a command has requested of HIS, so that the next one
+/// finds room.
+pub fn begin(machine: &'static Machine, commands: &str, mut work: impl FnMut()) {
     for line in commands.lines() {
         match line.strip_prefix(WHEN_WAITING) {
             Some(later) => {
@@ -176,7 +181,10 @@ pub fn begin(machine: &'static Machine, commands: &str) {
                 // The block is no longer than this buffer.
                 let _ = kept.push_str(later).and_then(|()| kept.push('\n'));
             }
-            None => say(machine, line),
+            None => {
+                say(machine, line);
+                work();
+            }
         }
     }
 }

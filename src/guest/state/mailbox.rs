@@ -5,8 +5,8 @@ use command::Change;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use spin::Mutex;
 
-/// The most changes that wait for one CPU.
-pub const MOST_CHANGES: usize = 16;
+/// The most changes that wait for one CPU: all that the operator can give in advance, before the CPU executes, fit.
+pub const MOST_CHANGES: usize = 64;
 
 /// Orders that a CPU leaves in another's mailbox.
 pub mod order {

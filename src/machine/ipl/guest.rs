@@ -644,7 +644,7 @@ fn begin(machine: &'static Machine, block: &LoaderBlock) -> ! {
     for request in block.profilers() {
         machine.his.ask_for(*request);
     }
-    operator::begin(machine, commands);
     his::work(cpu);
+    operator::begin(machine, commands, || his::work(cpu));
     trap::go(cpu)
 }

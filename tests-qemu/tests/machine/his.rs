@@ -545,6 +545,36 @@ fn his_refuses_in_one_line_what_it_does_not_support() {
 }
 
 #[test]
+fn every_command_that_is_given_in_advance_is_carried_out() {
+    let directory = TempDir::new().unwrap();
+    let frequencies: Vec<u32> = (1..=18).map(|number| 60_000 * number).collect();
+    let of_his = frequencies
+        .iter()
+        .map(|frequency| format!("F HIS,SERVICE,SAMPFREQ={frequency}"));
+    // Each of these waits for the CPU, which is not executing yet.
+    let of_cpu = std::iter::repeat_n("ALERT CPU 0 SAMPLES".to_owned(), 18);
+    let options = RunOptions {
+        operator: of_his.chain(of_cpu).collect(),
+        ..options(directory.path(), "", &["INTERRUPT CPU 0"; 4])
+    };
+    let outcome = measure::machine::run::run(&options, &Progress::Silent).unwrap();
+    assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
+    let answers = &outcome.operator;
+    assert!(!answers.contains("earlier requests"), "{answers}");
+    let answered: Vec<&str> = answers
+        .lines()
+        .filter(|line| line.contains("MMH114I"))
+        .collect();
+    let expected = frequencies
+        .iter()
+        .map(|frequency| format!("SAMPFREQ={frequency} "));
+    assert_eq!(answered.len(), frequencies.len(), "{answers}");
+    for (answer, frequency) in answered.iter().zip(expected) {
+        assert!(answer.contains(&frequency), "{answer}");
+    }
+}
+
+#[test]
 fn a_model_without_the_enhanced_monitor_facility_has_no_zos_set() {
     let directory = TempDir::new().unwrap();
     let options = RunOptions {
