@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::event::{Events, SampleTypes};
-use crate::sampling::Setting;
+use crate::sampling::{SamplingControls, Setting};
 
 fn begin(line: &str) -> Begin {
     match parse(line) {
@@ -25,6 +25,41 @@ fn begin_without_operands_has_every_default() {
     assert!(begin.samples && begin.counters && begin.counter_file && begin.map);
     assert_eq!(begin.interval, Interval::Minutes(15));
     assert_eq!(begin.path, ".");
+}
+
+#[test]
+fn the_book_has_the_defaults_of_begin() {
+    let page = include_str!("../../../tools/book/src/his.md");
+    let (_, table) = page.split_once("| keyword of BEGIN | default |").unwrap();
+    let rows = table
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'));
+    let mut found = 0;
+    for row in rows {
+        let cells: std::vec::Vec<&str> = row.split('|').map(|cell| cell.trim()).collect();
+        let keyword = cells[1].trim_matches('`');
+        found += 1;
+        if cells[2] == "none" {
+            assert_eq!((keyword, Begin::default().duration), ("DURATION", None));
+            continue;
+        }
+        let default = cells[2].trim_matches('`');
+        let mut begin = begin(&format!("F HIS,B,{keyword}={default}"));
+        let defaults = SamplingControls::DEFAULT;
+        let others = SamplingControls {
+            types: SampleTypes::COMBINED,
+            frequency: defaults.frequency + 1,
+            buffers: defaults.buffers + 1,
+        };
+        let parameters = std::mem::take(&mut begin.sampling);
+        if parameters != SamplingParameters::default() {
+            let same = parameters.over(&others) == SamplingParameters::default().over(&others);
+            assert!(same, "{row}");
+        }
+        assert_eq!(begin, Begin::default(), "{row}");
+    }
+    assert_eq!(found, 12);
 }
 
 #[test]
