@@ -3,7 +3,12 @@
 //!
 //! `cargo run --package measure --example profiler [GUEST]` runs the guest (by default `hash`).
 
-use std::{collections::BTreeMap, env, process::ExitCode};
+use std::{
+    collections::BTreeMap,
+    env,
+    process::ExitCode,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use measure::{
     computer::progress::Progress,
@@ -73,8 +78,8 @@ impl Profiler for Addresses {
 
 fn main() -> ExitCode {
     let guest = env::args().nth(1).unwrap_or_else(|| "hash".to_owned());
-    let mut addresses = Addresses::default();
-    let all: [&mut dyn Profiler; 1] = [&mut addresses];
+    let addresses = Arc::new(Mutex::new(Addresses::default()));
+    let all: [Box<dyn Profiler>; 1] = [Box::new(Arc::clone(&addresses))];
     let outcome = match run_with_profilers(&RunOptions::new(guest), &Progress::Silent, all) {
         Ok(outcome) => outcome,
         Err(error) => {
@@ -82,7 +87,8 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let mut hottest: Vec<_> = addresses.samples.into_iter().collect();
+    let addresses = addresses.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut hottest: Vec<_> = addresses.samples.iter().collect();
     hottest.sort_by_key(|&(address, samples)| (std::cmp::Reverse(samples), address));
     for (address, samples) in hottest.iter().take(SHOWN) {
         println!("{address:016X} {samples:6}");

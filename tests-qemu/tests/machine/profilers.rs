@@ -1,9 +1,14 @@
 //! Profilers in the machine, on the host and in the guest, all at once.
 
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
 use measure::{
     computer::{person::Input, progress::Progress},
     machine::{
-        profiler::{Call, Profiler, Registration, Requests},
+        profiler::{Call, LIMIT, Profiler, Registration, Requests},
         run::{RunOutcome, run_with_profilers},
     },
     numbers::quantities::Sampling,
@@ -85,7 +90,20 @@ impl Profiler for Taker {
 }
 
 /// A run with a collection, a profiler in the guest, and these two on the host.
-fn profiled(directory: &TempDir, quick: &mut Taker, slow: &mut Taker) -> RunOutcome {
+fn profiled(directory: &TempDir, quick: Taker, slow: Taker) -> (RunOutcome, Taker, Taker) {
+    let [quick, slow] = [quick, slow].map(|taker| Arc::new(Mutex::new(taker)));
+    let outcome = run(directory, [boxed(&quick), boxed(&slow)]);
+    assert!(!outcome.operator.contains("failed"), "{}", outcome.operator);
+    let [quick, slow] = [quick, slow].map(|taker| std::mem::take(&mut *taker.lock().unwrap()));
+    (outcome, quick, slow)
+}
+
+fn boxed(profiler: &Arc<Mutex<impl Profiler>>) -> Box<dyn Profiler> {
+    Box::new(Arc::clone(profiler))
+}
+
+/// A run with a collection, a profiler in the guest, and these on the host.
+fn run(directory: &TempDir, profilers: [Box<dyn Profiler>; 2]) -> RunOutcome {
     let press = Input::Operator("INTERRUPT CPU 0".to_owned());
     let options = RunOptions {
         sampling: Sampling::Off,
@@ -94,7 +112,6 @@ fn profiled(directory: &TempDir, quick: &mut Taker, slow: &mut Taker) -> RunOutc
         script: vec![press; 4],
         ..ipl::options("profiles")
     };
-    let profilers: [&mut dyn Profiler; 2] = [quick, slow];
     let outcome = run_with_profilers(&options, &Progress::Silent, profilers).unwrap();
     assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
     assert_eq!(outcome.report.doubts, Vec::<String>::new());
@@ -117,8 +134,8 @@ fn takers() -> (Taker, Taker) {
 #[test]
 fn a_slow_profiler_loses_samples_and_learns_how_many_and_the_others_lose_none() {
     let directory = TempDir::new().unwrap();
-    let (mut quick, mut slow) = takers();
-    let outcome = profiled(&directory, &mut quick, &mut slow);
+    let (quick, slow) = takers();
+    let (outcome, quick, slow) = profiled(&directory, quick, slow);
 
     // HISPROF, in the machine.
     let [prefix] = &outcome.report.record.collections[..] else {
@@ -173,8 +190,8 @@ fn phase(line: &str) -> Option<(u64, u64)> {
 fn profilers_on_the_host_hear_the_same_in_every_run() {
     let heard = || {
         let directory = TempDir::new().unwrap();
-        let (mut quick, mut slow) = takers();
-        profiled(&directory, &mut quick, &mut slow);
+        let (quick, slow) = takers();
+        let (_, quick, slow) = profiled(&directory, quick, slow);
         let of = |one: Taker| {
             (
                 one.samples,
@@ -187,6 +204,65 @@ fn profilers_on_the_host_hear_the_same_in_every_run() {
         (of(quick), of(slow))
     };
     assert_eq!(heard(), heard());
+}
+
+/// A profiler that fails at its first block: by a panic, or by never returning.
+struct Failing(fn(), Duration);
+
+impl Profiler for Failing {
+    fn registration(&self) -> Registration {
+        Registration {
+            name: "BAD".to_owned(),
+            events: Event::Basic.bit(),
+            samples: true,
+            acknowledges: true,
+        }
+    }
+
+    fn call(&mut self, call: &Call<'_>, _: &mut Requests<'_>) -> Handling {
+        if let Call::Samples(_) = call {
+            (self.0)();
+        }
+        Handling::Done
+    }
+
+    fn limit(&self) -> Duration {
+        self.1
+    }
+}
+
+#[test]
+fn an_exit_that_fails_is_unregistered_and_the_run_and_the_others_go_on() {
+    let never = || {
+        loop {
+            std::thread::park();
+        }
+    };
+    let mut counted = Vec::new();
+    let soon = Duration::from_millis(500);
+    for (fail, limit, why) in [
+        ((|| panic!("program check")) as fn(), LIMIT, "it panicked"),
+        (never, soon, "it has not returned from a call after 500ms"),
+    ] {
+        let directory = TempDir::new().unwrap();
+        let (quick, _) = takers();
+        let quick = Arc::new(Mutex::new(quick));
+        let outcome = run(&directory, [Box::new(Failing(fail, limit)), boxed(&quick)]);
+        let message = format!("the profiler BAD has failed: {why}");
+        assert_eq!(
+            outcome.operator.matches(&message).count(),
+            1,
+            "{}",
+            outcome.operator
+        );
+        // The collection run of the machine and the other profiler have everything.
+        assert_eq!(outcome.report.record.collections.len(), 1);
+        let quick = quick.lock().unwrap();
+        assert_eq!((quick.missed, quick.stopped), (0, Some(0)));
+        assert_eq!(quick.counted.len(), 4);
+        counted.push((quick.samples, quick.blocks, quick.counted.clone()));
+    }
+    assert_eq!(counted[0], counted[1]);
 }
 
 #[test]
@@ -210,7 +286,7 @@ fn in_real_time_a_profiler_of_several_cpus_is_refused() {
     }
     let refused = Some(millimeter::his::Reason::NotEnabled);
     for (cpus, reason) in [(1, None), (2, refused)] {
-        let mut late = Refused(None);
+        let late = Arc::new(Mutex::new(Refused(None)));
         let directory = TempDir::new().unwrap();
         let options = RunOptions {
             out: Some(directory.path().to_owned()),
@@ -218,8 +294,7 @@ fn in_real_time_a_profiler_of_several_cpus_is_refused() {
             cpus: Some(cpus),
             ..ipl::options("b_stfl")
         };
-        let profilers: [&mut dyn Profiler; 1] = [&mut late];
-        run_with_profilers(&options, &Progress::Silent, profilers).unwrap();
-        assert_eq!(late.0, reason, "{cpus} CPUs");
+        run_with_profilers(&options, &Progress::Silent, [boxed(&late)]).unwrap();
+        assert_eq!(late.lock().unwrap().0, reason, "{cpus} CPUs");
     }
 }

@@ -178,10 +178,10 @@ pub fn run_guest_in_hercules(
 }
 
 /// As [`run`], with profilers on the host: they and the collection runs of HIS get the samples.
-pub fn run_with_profilers<'a>(
+pub fn run_with_profilers(
     options: &RunOptions,
     progress: &Progress,
-    profilers: impl IntoIterator<Item = &'a mut dyn Profiler>,
+    profilers: impl IntoIterator<Item = Box<dyn Profiler>>,
 ) -> Result<RunOutcome> {
     let options = &RunOptions {
         sampling: Sampling::Off,
@@ -240,7 +240,7 @@ pub fn run_guest<'a>(
     options: &RunOptions,
     progress: &Progress,
     person: Option<Person<'a>>,
-    profilers: impl IntoIterator<Item = &'a mut dyn Profiler>,
+    profilers: impl IntoIterator<Item = Box<dyn Profiler>>,
 ) -> Result<RunOutcome> {
     run_claimed(qemu, guest, options, progress, person, profilers, None)
 }
@@ -253,7 +253,7 @@ pub fn run_claimed<'a>(
     options: &RunOptions,
     progress: &Progress,
     person: Option<Person<'a>>,
-    profilers: impl IntoIterator<Item = &'a mut dyn Profiler>,
+    profilers: impl IntoIterator<Item = Box<dyn Profiler>>,
     claimed: Option<Claimed>,
 ) -> Result<RunOutcome> {
     options.check_is_plain()?;
@@ -585,7 +585,7 @@ impl<'a> Prepared<'a> {
         continued: Option<Continued>,
         progress: &Progress,
         person: Option<Person<'p>>,
-        profilers: Profilers<'p>,
+        profilers: Profilers,
         claimed: Option<Claimed>,
     ) -> Result<RunOutcome> {
         let (guest, options) = (self.guest, &self.options);

@@ -75,7 +75,7 @@ pub struct Host<'a, 'n> {
     /// What a person may name in a command.
     pub names: &'n PlaceNames,
     /// The profilers on the host.
-    pub profilers: Profilers<'a>,
+    pub profilers: Profilers,
     /// QEMU's own monitor, for a machine that no longer answers.
     pub monitor: Option<Socket>,
     /// A link that says nothing for this long has failed.
@@ -353,7 +353,7 @@ impl Session<'_, '_, '_, '_> {
                 if !self.host.profilers.take(&payload) {
                     self.collector.count_bad_payload();
                 }
-                self.send_requests();
+                self.send_requests()?;
             }
             Noted::Failed => {
                 self.failed = true;
@@ -371,7 +371,7 @@ impl Session<'_, '_, '_, '_> {
         }
         // The machine performs the profilers' requests in this wait, and reports the wait again afterwards.
         self.host.profilers.wait();
-        self.send_requests();
+        self.send_requests()?;
         if !self.host.profilers.are_answered() {
             return Ok(());
         }
@@ -504,11 +504,16 @@ impl Session<'_, '_, '_, '_> {
         self.send_typed();
     }
 
-    /// Sends the profilers' requests.
-    fn send_requests(&mut self) {
+    /// Sends the profilers' requests, and says which of them have failed.
+    fn send_requests(&mut self) -> Result<(), WriteError> {
         for request in self.host.profilers.made() {
             self.send(Channel::Service, request.as_bytes());
         }
+        for failure in self.host.profilers.failures() {
+            self.step.say(&failure);
+            self.collector.keep_answer(&format!("{failure}\n"))?;
+        }
+        Ok(())
     }
 
     /// Sends a frame.

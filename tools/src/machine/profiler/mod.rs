@@ -13,16 +13,29 @@
 //! slow profiler misses no samples. One that [acknowledges](Registration::acknowledges) can have at most
 //! [`WINDOW`](his::registry::WINDOW) pending blocks. While it has that many it misses samples, and other profilers do
 //! not.
+//!
+//! # A profiler that fails
+//!
+//! Each profiler is called on a thread of its own. If a call panics, or has not returned after
+//! [`Profiler::limit`], the profiler is not called again; a message says so, the machine removes it at the next wait, and
+//! the run and all other profilers go on.
 
 mod counters;
+mod isolated;
 mod requests;
 mod session;
 #[cfg(test)]
 mod tests;
 
 pub use counters::{CpuCounters, SetCounters};
+pub use isolated::Failure;
 pub use requests::{Answer, Requests};
 pub use session::Profilers;
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use his::{
     Reason,
@@ -74,12 +87,40 @@ impl Call<'_> {
     }
 }
 
-/// A profiler on the host.
-pub trait Profiler {
+/// How long a call may take, unless the profiler allows another time.
+pub const LIMIT: Duration = Duration::from_secs(10);
+
+/// A profiler on the host. To have its results after a run, share it: an [`Arc`] of a [`Mutex`] of a profiler is one, too.
+pub trait Profiler: Send + 'static {
     /// How it registers, before the guest starts.
     fn registration(&self) -> Registration;
 
     /// Handles a call. The answer counts only for samples of a profiler that acknowledges: [`Handling::Pending`]
     /// means that it will say later that it is done ([`Requests::done`]).
     fn call(&mut self, call: &Call<'_>, service: &mut Requests<'_>) -> Handling;
+
+    /// How long a call may take, by the clock of the host.
+    fn limit(&self) -> Duration {
+        LIMIT
+    }
+}
+
+/// A call holds the lock, also one that never returns.
+impl<P: Profiler> Profiler for Arc<Mutex<P>> {
+    fn registration(&self) -> Registration {
+        locked(self).registration()
+    }
+
+    fn call(&mut self, call: &Call<'_>, service: &mut Requests<'_>) -> Handling {
+        locked(self).call(call, service)
+    }
+
+    fn limit(&self) -> Duration {
+        locked(self).limit()
+    }
+}
+
+/// The profiler, also after a panic: it is then not called again.
+fn locked<P>(profiler: &Mutex<P>) -> MutexGuard<'_, P> {
+    profiler.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -13,30 +13,37 @@ use {
     },
 };
 
-use super::{Answer, Call, Profiler, Requests};
+use super::{
+    Answer, Call, Profiler,
+    isolated::{Isolated, Returned},
+};
 
 /// The profilers.
 #[derive(Default)]
-pub struct Profilers<'a> {
-    all: Vec<Place<'a>>,
+pub struct Profilers {
+    all: Vec<Place>,
     made: Vec<Request>,
     /// How many requests are not answered yet.
     outstanding: usize,
     /// Whether they have been called for the present wait.
     called: bool,
+    /// What is to be said about profilers that have failed.
+    failures: Vec<String>,
 }
 
-struct Place<'a> {
-    profiler: &'a mut dyn Profiler,
+struct Place {
+    name: String,
+    /// The profiler, unless it has failed.
+    profiler: Option<Isolated>,
     acknowledges: bool,
     /// Its token while it is registered.
     token: Option<Token>,
 }
 
-impl<'a> Profilers<'a> {
+impl Profilers {
     /// The profilers of a run, and the requests that register them before the guest starts.
     pub fn new(
-        profilers: impl IntoIterator<Item = &'a mut dyn Profiler>,
+        profilers: impl IntoIterator<Item = Box<dyn Profiler>>,
     ) -> Result<(Self, Vec<Request>)> {
         let mut all = Vec::new();
         let mut staged = Vec::new();
@@ -62,7 +69,8 @@ impl<'a> Profilers<'a> {
                 ..Request::new(Function::Start)
             });
             all.push(Place {
-                profiler,
+                profiler: Some(Isolated::new(profiler, &registration.name)?),
+                name: registration.name,
                 acknowledges: registration.acknowledges,
                 token: None,
             });
@@ -137,6 +145,11 @@ impl<'a> Profilers<'a> {
         std::mem::take(&mut self.made)
     }
 
+    /// What is to be said about profilers that have failed since the last call.
+    pub fn failures(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.failures)
+    }
+
     /// Whether the machine has answered every request. It may report a wait before it answers, and reports it again
     /// afterwards.
     pub const fn are_answered(&self) -> bool {
@@ -191,15 +204,38 @@ impl<'a> Profilers<'a> {
     /// Calls a profiler, registered or not: the calls for a start and a stop come outside its registration.
     fn call_unconditionally(&mut self, number: usize, call: &Call<'_>) {
         let place = &mut self.all[number];
-        let mut requests = Requests {
-            token: place.token,
-            within_exit: call.is_exit(),
-            number: number as u64,
-            made: &mut self.made,
+        let Some(profiler) = &mut place.profiler else {
+            return;
         };
-        let handling = place.profiler.call(call, &mut requests);
-        if matches!(call, Call::Samples(_)) && place.acknowledges && handling == Handling::Done {
-            requests.done();
+        let (token, area) = (place.token, number as u64);
+        // The request about this profiler, if it is registered.
+        let about = |function| {
+            token.map(|token| Request {
+                token: token.0.into(),
+                area: area.into(),
+                ..Request::new(function)
+            })
+        };
+        match profiler.call(call, token, area) {
+            Ok(Returned { handling, made }) => {
+                self.made.extend(made);
+                if matches!(call, Call::Samples(_))
+                    && place.acknowledges
+                    && handling == Handling::Done
+                {
+                    self.made.extend(about(Function::Done));
+                }
+            }
+            Err(failure) => {
+                place.profiler = None;
+                let name = &place.name;
+                self.failures.push(format!(
+                    "the profiler {name} has failed: {failure}; it is no longer registered, and the run goes on"
+                ));
+                if !matches!(call, Call::Stopped { .. }) {
+                    self.made.extend(about(Function::Stop));
+                }
+            }
         }
     }
 }
