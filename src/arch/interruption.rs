@@ -47,6 +47,8 @@ pub enum ProgramInterruption {
     Specification = 0x06,
     /// 0007
     Data = 0x07,
+    /// 0009
+    FixedPointDivide = 0x09,
     /// 0010
     SegmentTranslation = 0x10,
     /// 0011

@@ -133,6 +133,7 @@ instructions! {
     // The opcode is byte 0.
     0x0A00 Svc "SVC" i(i) "SUPERVISOR CALL";
     0x4400 Ex "EX" rx(r1, second) "EXECUTE";
+    0x4F00 Cvb "CVB" rx(r1, second) "CONVERT TO BINARY (32)";
     0x8000 Ssm "SSM" s(second) "SET SYSTEM MASK";
     0x8200 Lpsw "LPSW" s(second) "LOAD PSW";
     0x8300 Diag "DIAG" rs(r1, r3, second) "DIAGNOSE";
@@ -293,7 +294,10 @@ instructions! {
     0xE50F Mvcdk "MVCDK" sse(first, second) "MOVE WITH DESTINATION KEY";
     // The first and the last byte.
     0xE303 Lrag "LRAG" rxy(r1, second) "LOAD REAL ADDRESS (64)";
+    0xE306 Cvby "CVBY" rxy(r1, second) "CONVERT TO BINARY (32), long displacement";
+    0xE30E Cvbg "CVBG" rxy(r1, second) "CONVERT TO BINARY (64)";
     0xE313 Lray "LRAY" rxy(r1, second) "LOAD REAL ADDRESS (32), long displacement";
+    0xE32E Cvdg "CVDG" rxy(r1, second) "CONVERT TO DECIMAL (64)";
     0xE348 Llgfsg "LLGFSG" rxy(r1, second) "LOAD LOGICAL AND SHIFT GUARDED";
     0xE349 Stgsc "STGSC" rxy(r1, second) "STORE GUARDED STORAGE CONTROLS";
     0xE34C Lgg "LGG" rxy(r1, second) "LOAD GUARDED";

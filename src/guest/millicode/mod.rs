@@ -21,6 +21,7 @@ mod conditional_signal;
 mod control;
 mod copying;
 mod cryptography;
+mod decimal;
 mod diagnose;
 mod execution;
 mod facility;
@@ -231,6 +232,10 @@ fn perform_in<H: Hardware>(run: &mut Execution<'_, H>, instruction: &Instruction
         I::Stcrw { second } => io::stcrw(run, second),
         I::Stcps { second } => io::stcps(run, second),
         I::Chsc { r1 } => chsc::chsc(run, r1),
+
+        I::Cvb { r1, second } | I::Cvby { r1, second } => decimal::cvb(run, r1, second),
+        I::Cvbg { r1, second } => decimal::cvbg(run, r1, second),
+        I::Cvdg { r1, second } => decimal::cvdg(run, r1, second),
 
         I::Km { r1, r2 } => assist(run, Assist::Km, (r1, r2, 0)),
         I::Kmc { r1, r2 } => assist(run, Assist::Kmc, (r1, r2, 0)),

@@ -32,6 +32,7 @@ mod b_combined_sampling;
 mod b_comparator_unsigned;
 mod b_condition_code_kept;
 mod b_control;
+mod b_convert_decimal;
 mod b_coprocessor_counters_set;
 mod b_counter_sets_apart;
 mod b_counter_states;
