@@ -99,7 +99,7 @@ fn remedy(lack: &Lack) -> String {
 fn qemu() -> Finding {
     let (text, is_fine) = match (emulators::qemu_lack(None), Qemu::locate(None)) {
         (Some(lack), _) => (remedy(&lack), false),
-        (None, Ok(qemu)) => (qemu.to_string(), true),
+        (None, Ok(qemu)) => (described(&qemu), true),
         (None, Err(error)) => (format!("{error:#}"), false),
     };
     Finding {
@@ -108,6 +108,16 @@ fn qemu() -> Finding {
         is_fine,
         is_optional: false,
     }
+}
+
+/// A QEMU with its known faults.
+fn described(qemu: &Qemu) -> String {
+    let faults = qemu.faults().map(|fault| {
+        let (major, minor, patch) = fault.right;
+        format!("\n{}: take {major}.{minor}.{patch} or newer", fault.what)
+    });
+    let faults: String = faults.collect();
+    format!("{qemu}{faults}")
 }
 
 fn setpriv() -> Finding {

@@ -36,6 +36,7 @@ use crate::{
     options::execution_log::ExecutionLog,
 };
 
+pub mod faults;
 mod known;
 mod single_instruction;
 
