@@ -57,6 +57,9 @@ pub struct TraceOptions {
     pub form: Form,
 }
 
+/// How a line begins that is the operator's, and no event.
+const MARK: &str = "// ";
+
 /// Lines on their way to a reader.
 struct Lines<'o> {
     out: Box<dyn Write + 'o>,
@@ -136,7 +139,9 @@ impl Write for Lines<'_> {
 impl Display for Lines<'_> {
     fn answer(&mut self, line: &str) -> io::Result<()> {
         if (self.form, self.part) == (Form::Text, Part::Event) {
-            Lines::write(self, &format!("// {line}\n"));
+            // What was given in advance the machine repeats with the mark.
+            let line = line.strip_prefix(MARK).unwrap_or(line);
+            Lines::write(self, &format!("{MARK}{line}\n"));
         }
         Ok(())
     }
@@ -244,6 +249,7 @@ pub(crate) mod tests {
         let mut out = Vec::new();
         let mut lines = Lines::new(&mut out, Routines::default(), form, part);
         assert!(lines.payload(&payload(1, 7, 2)));
+        lines.answer("// PER FETCH").unwrap();
         lines.answer("trace 0: FETCH TRACE").unwrap();
         assert!(lines.payload(b"nonsense"));
         lines.finish().unwrap();
@@ -259,7 +265,7 @@ pub(crate) mod tests {
             "{text}"
         );
         assert!(lines[1].starts_with("CPU 1         8  "), "{text}");
-        assert_eq!(lines[2..], ["// trace 0: FETCH TRACE"]);
+        assert_eq!(lines[2..], ["// PER FETCH", "// trace 0: FETCH TRACE"]);
         let json = written(Form::Json, Part::Event);
         let numbers: Vec<u64> = json
             .lines()
