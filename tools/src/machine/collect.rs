@@ -55,10 +55,11 @@ use crate::{
 
 /// A file that could not be written.
 #[derive(Debug, Error)]
-#[error("cannot write {}: {source}; free some space or choose another directory with --out (what was collected up to then is kept)", .path.display())]
+#[error("cannot write {}: {why}; free some space or choose another directory with --out (what was collected up to then is kept)", .path.display())]
 pub struct WriteError {
     path: PathBuf,
-    source: io::Error,
+    // Not the source of this error: who prints an error with its sources would say it twice.
+    why: io::Error,
 }
 
 /// A file of the directory.
@@ -72,14 +73,14 @@ impl Output {
         let path = directory.path().join(name);
         match directory.create(name) {
             Ok(file) => Ok(Self { path, file }),
-            Err(source) => Err(WriteError { path, source }),
+            Err(why) => Err(WriteError { path, why }),
         }
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
-        self.file.append(bytes).map_err(|source| WriteError {
+        self.file.append(bytes).map_err(|why| WriteError {
             path: self.path.clone(),
-            source,
+            why,
         })
     }
 }
@@ -263,9 +264,9 @@ impl<'t> Collector<'t> {
         log_reader: LogReader<'t>,
     ) -> Result<Self, WriteError> {
         let path = directory;
-        let directory = Directory::open(path).map_err(|source| WriteError {
+        let directory = Directory::open(path).map_err(|why| WriteError {
             path: path.to_owned(),
-            source,
+            why,
         })?;
         let open = |name| Output::create(&directory, name);
         open(SYMBOLS)?.write(symbols.as_bytes())?;
@@ -323,9 +324,9 @@ impl<'t> Collector<'t> {
         self.recorded = Instant::now();
         self.record
             .write(self.directory.path())
-            .map_err(|source| WriteError {
+            .map_err(|why| WriteError {
                 path: self.directory.path().join(RECORD),
-                source,
+                why,
             })
     }
 

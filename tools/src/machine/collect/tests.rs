@@ -328,11 +328,11 @@ fn a_full_disk_is_an_error_that_names_the_file_and_keeps_the_rest() {
         crate::formats::counters::tests::payload(0, link::data::Level::Machine, 1, 0, &[1]);
     let error = collector
         .frame(frame(Channel::Counters, &payload))
-        .unwrap_err()
-        .to_string();
+        .unwrap_err();
+    let error = format!("{:#}", anyhow::Error::new(error));
     assert!(
         error.contains("counters.bin")
-            && error.contains("No space left")
+            && error.matches("No space left").count() == 1
             && error.contains("--out"),
         "{error}"
     );
