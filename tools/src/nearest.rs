@@ -19,6 +19,13 @@ const MENTIONED: usize = 3;
 /// The most names that are listed if none is similar.
 const LISTED: usize = 12;
 
+/// A text that is longer than this many times a name, and [`SLACK`] more, is not like it. Comparing two names takes as long as
+/// the product of their lengths, and a person does not mistype so much.
+const TIMES: usize = 3;
+
+/// What a text may be longer in any case.
+const SLACK: usize = 8;
+
 /// The names that are most like the text, the most similar first. A person may leave out the beginning of a path, or
 /// mistype its end, so the last parts of paths are compared as well. Upper and lower case are the same.
 pub fn nearest<'n>(text: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
@@ -28,9 +35,13 @@ pub fn nearest<'n>(text: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<
         0..=SHORT => (strsim::normalized_damerau_levenshtein, SIMILAR_TO_SHORT),
         _ => (strsim::jaro_winkler, SIMILAR),
     };
+    let compared = |text: &str, name: &str| match text.len() <= TIMES * name.len() + SLACK {
+        true => alike(text, name),
+        false => 0.0,
+    };
     let similarity = |name: &str| {
         let name = name.to_lowercase();
-        alike(&text, &name).max(alike(text_last, last(&name)))
+        compared(&text, &name).max(compared(text_last, last(&name)))
     };
     let scored = names.into_iter().map(|name| (similarity(name), name));
     let mut near: Vec<(f64, &str)> = scored.filter(|(score, _)| *score >= least).collect();
@@ -88,6 +99,24 @@ mod tests {
         assert_eq!(nearest("z71", ["z10", "z17", "z196"]), ["z17"]);
         assert_eq!(nearest("z9", ["z10", "z17", "z196"]), Vec::<&str>::new());
         assert_eq!(nearest("", names), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_text_that_is_far_longer_than_every_name_is_like_none_and_costs_nothing() {
+        let names: Vec<String> = (0..1000).map(|number| format!("guest-{number}")).collect();
+        let names = || names.iter().map(String::as_str);
+        for long in [
+            "g".repeat(200_000),
+            "guest::".repeat(30_000) + "guest-1-and-so-on-and-on-and-on-and-on",
+        ] {
+            let began = std::time::Instant::now();
+            assert_eq!(nearest(&long, names()), Vec::<&str>::new());
+            assert!(began.elapsed() < std::time::Duration::from_secs(1));
+        }
+        assert_eq!(
+            nearest(&("other::".repeat(30_000) + "guest-71"), names())[0],
+            "guest-71"
+        );
     }
 
     #[test]
