@@ -229,6 +229,9 @@ fn read_arguments() -> Arguments {
         }
         // A closed terminal changes nothing.
         let _ = error.print();
+        if error.kind() == ErrorKind::InvalidUtf8 {
+            name_no_text();
+        }
         let word = std::env::args_os()
             .nth(1)
             .and_then(|word| word.into_string().ok());
@@ -237,6 +240,14 @@ fn read_arguments() -> Arguments {
         }
         std::process::exit(error.exit_code())
     })
+}
+
+/// Names the words of the command line that are no text, which the refusal of one of them does not.
+fn name_no_text() {
+    for word in std::env::args_os().filter(|word| word.to_str().is_none()) {
+        let word = word.as_encoded_bytes().escape_ascii();
+        Progress::Plain.note(&format!("{word} is not UTF-8; give it another name"));
+    }
 }
 
 fn suggest_command(word: &str) {
@@ -262,7 +273,7 @@ fn shown(is_json: bool) -> Box<dyn Write> {
 }
 
 fn say(text: &str) -> Result<()> {
-    standard_output::put(visible::lines(text).as_bytes()).context("cannot write the report")
+    standard_output::put(visible::message(text).as_bytes()).context("cannot write the report")
 }
 
 /// Prints what is for another program, as it is.

@@ -6,6 +6,7 @@ use std::{
     ffi::{OsStr, OsString},
     os::unix::ffi::OsStrExt,
     process::Command,
+    time::{Duration, Instant},
 };
 
 use program::program;
@@ -56,5 +57,49 @@ fn a_word_that_is_no_text_is_refused_with_a_message() {
         assert_eq!(code, Some(2), "{line}: {complaint}");
         assert!(!complaint.contains("panicked"), "{line}: {complaint}");
         assert!(complaint.contains("error"), "{line}: {complaint}");
+        let names_an_option = complaint.contains("unexpected argument");
+        assert!(
+            names_an_option
+                || ["no\u{FFFD}text", "no\\u{fffd}text", "no\\xfftext"]
+                    .iter()
+                    .any(|name| complaint.contains(name)),
+            "{line}: {complaint}"
+        );
     }
+}
+
+#[test]
+fn a_name_with_a_line_break_stays_on_one_line() {
+    let word = OsStr::new("no\nsuch");
+    for line in [
+        "run WORD",
+        "report WORD",
+        "dump WORD",
+        "export WORD --to csv",
+        "top WORD",
+        "exec WORD",
+        "check WORD exec p",
+    ] {
+        let (complaint, code) = measure(line, word);
+        assert_eq!(code, Some(2), "{line}: {complaint}");
+        assert!(complaint.contains("no\\u{a}such"), "{line}: {complaint}");
+        assert!(!complaint.contains("no\nsuch"), "{line}: {complaint}");
+    }
+}
+
+#[test]
+fn a_guests_name_without_end_is_refused_at_once() {
+    let word = "b_".repeat(60_000);
+    let began = Instant::now();
+    let (complaint, code) = measure("run WORD", OsStr::new(&word));
+    assert_eq!(code, Some(2));
+    assert!(
+        complaint.contains("no guest b_b_") && complaint.len() < 1000,
+        "{complaint}"
+    );
+    assert!(
+        began.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        began.elapsed()
+    );
 }

@@ -18,7 +18,7 @@ use thiserror::Error;
 use crate::{
     building::build,
     calls::places::Places,
-    computer::{input_file, progress::Progress},
+    computer::{input_file, progress::Progress, visible::visible},
     nearest,
     symbols::{SymbolTable, places::PlaceNames, signed::Nonce},
 };
@@ -75,7 +75,8 @@ pub struct Guest {
 /// No guest has this name.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
-    "no guest {name}: it is neither a file nor bundled{near}. Give the path of an ELF or a flat image; `cargo measure run --list` shows the bundled guests"
+    "no guest {}: it is neither a file nor bundled{near}. Give the path of an ELF or a flat image; `cargo measure run --list` shows the bundled guests",
+    visible(name)
 )]
 pub struct UnknownGuest {
     /// What was written.

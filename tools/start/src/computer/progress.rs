@@ -12,7 +12,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{durations, visible::lines};
+use super::{durations, visible::message};
 
 /// Where progress goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Progress {
             if let Ok(style) = ProgressStyle::with_template("{spinner} [{elapsed}] {wide_msg}") {
                 bar.set_style(style);
             }
-            bar.set_message(lines(&format!("{what}{usual}")));
+            bar.set_message(message(&format!("{what}{usual}")));
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         });
@@ -118,12 +118,12 @@ impl Progress {
 
 /// Replaces a line that moves by whole ones; whoever moves it writes it again below them.
 fn write_over(text: &str) {
-    let _ = write!(stderr(), "\r\x1B[2K{}\n", lines(text));
+    let _ = write!(stderr(), "\r\x1B[2K{}\n", message(text));
 }
 
 /// A closed standard error must not end a measurement.
 fn write_line(text: &str) {
-    let _ = writeln!(stderr(), "{}", lines(text));
+    let _ = writeln!(stderr(), "{}", message(text));
 }
 
 /// A time in words, as precise as an estimate is.
@@ -173,7 +173,7 @@ impl Step {
 
     fn tell(&mut self, how_far: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_message(lines(&format!("{}: {how_far}", self.what)));
+            bar.set_message(message(&format!("{}: {how_far}", self.what)));
         } else if self.told.elapsed() >= PLAIN_PACE {
             self.told = Instant::now();
             self.kind.line(&format!("{}: {how_far}", self.what));

@@ -4,8 +4,11 @@
 //! move the cursor or are invisible become numbers, and very long names are cut.
 
 use std::{
+    cmp::Reverse,
+    env,
     io::{self, Write},
     mem, str,
+    sync::OnceLock,
 };
 
 /// Longest name that is not cut, in characters.
@@ -22,6 +25,45 @@ pub fn visible(name: &str) -> String {
         show(letter, &mut shown);
     }
     shown
+}
+
+/// A message as it is shown. A name that the command line gave, or that of the current directory, stays on one line, whatever
+/// is in it.
+pub fn message(text: &str) -> String {
+    static NAMES: OnceLock<Vec<String>> = OnceLock::new();
+    let names = NAMES.get_or_init(|| {
+        let words = env::args_os().map(|word| word.to_string_lossy().into_owned());
+        let directory = env::current_dir().ok();
+        broken(words.chain(directory.map(|path| path.display().to_string())))
+    });
+    lines(&whole(text, names))
+}
+
+/// The names with line breaks or tabs among these words, the longest first. The value of an option is also a name.
+fn broken(words: impl Iterator<Item = String>) -> Vec<String> {
+    let values = words.flat_map(|word| {
+        let value = word
+            .strip_prefix("--")
+            .and_then(|option| option.split_once('='));
+        let value = value.map(|(_, value)| value.to_owned());
+        [Some(word), value].into_iter().flatten()
+    });
+    let mut names: Vec<String> = values.filter(|name| name.contains(['\n', '\t'])).collect();
+    names.sort_by_key(|name| Reverse(name.len()));
+    names
+}
+
+/// The text with these names as they are shown.
+fn whole(text: &str, names: &[String]) -> String {
+    names.iter().fold(text.to_owned(), |text, name| {
+        text.replace(
+            name,
+            &name.chars().fold(String::new(), |mut shown, letter| {
+                show(letter, &mut shown);
+                shown
+            }),
+        )
+    })
 }
 
 /// Several lines as they are shown.
@@ -118,6 +160,18 @@ mod tests {
             lines("a\tb\n\x1B]0;title\x07"),
             "a\tb\n\\u{1b}]0;title\\u{7}"
         );
+    }
+
+    #[test]
+    fn a_name_of_the_command_line_stays_on_one_line_of_a_message() {
+        let words = ["measure", "a\nb", "--out=c\td", "--quiet"].map(str::to_owned);
+        let names = broken(words.into_iter());
+        let text = "cannot read x/a\nb/run.json\nor c\td: no\nsuch file";
+        assert_eq!(
+            whole(text, &names),
+            "cannot read x/a\\u{a}b/run.json\nor c\\u{9}d: no\nsuch file"
+        );
+        assert_eq!(message("a\nb"), "a\nb", "it is no name here");
     }
 
     #[test]
