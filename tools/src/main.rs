@@ -420,6 +420,7 @@ fn perform(arguments: &ExecArguments, progress: Progress) -> Result<u8> {
     let program = arguments.program();
     let mut options = program.options(arguments.options(directory), &progress)?;
     options.run.asked = asked();
+    options.run.keeps_files = arguments.out.is_some();
     let outcome = linux::run(&options, &progress, &mut stdout())?;
     let code = outcome.exit_code();
     if let Some(complaint) = outcome.complaint() {
@@ -437,6 +438,7 @@ fn perform_bare(arguments: &ExecArguments, progress: Progress) -> Result<u8> {
     let options = RunOptions {
         out: Some(directory),
         asked: asked(),
+        keeps_files: arguments.out.is_some(),
         ..arguments.bare_options()?
     };
     let person = Person {

@@ -223,6 +223,7 @@ impl Measuring<'_> {
             options.rtc = DATE.parse().unwrap_or(Rtc::Now);
         }
         options.out = Some(directory.to_owned());
+        options.keeps_files = false;
         let mut measured = Measured {
             command,
             interval,

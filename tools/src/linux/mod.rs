@@ -158,6 +158,8 @@ pub struct LinuxOutcome {
     pub has_work: bool,
     /// Whether somebody typed.
     pub is_interactive: bool,
+    /// Whether the raw files are there when the command has ended.
+    pub keeps_files: bool,
 }
 
 impl LinuxOptions {
@@ -203,9 +205,13 @@ impl LinuxOutcome {
         // A person who types has seen them.
         if !lines.is_empty() && !self.is_interactive {
             let quoted = lines[lines.len().saturating_sub(QUOTED_LINES)..].join("\n");
+            let file = guest.report.directory.join(folder::CONSOLE);
+            let all = match self.keeps_files {
+                true => format!(" (all of it is in {})", file.display()),
+                false => String::new(),
+            };
             text.push_str(&format!(
-                "\nThe last lines of the guest's console (all of it is in {}):\n{quoted}",
-                guest.report.directory.join(folder::CONSOLE).display()
+                "\nThe last lines of the guest's console{all}:\n{quoted}"
             ));
         }
         Some(text)
@@ -448,6 +454,7 @@ pub fn run(
         counts: screen.counts(),
         has_work,
         is_interactive: wants_shell,
+        keeps_files: options.run.keeps_files,
     })
 }
 
@@ -476,6 +483,7 @@ fn run_installed(
         counts: None,
         has_work: false,
         is_interactive: true,
+        keeps_files: options.run.keeps_files,
     })
 }
 

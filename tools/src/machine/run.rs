@@ -657,10 +657,11 @@ impl<'a> Prepared<'a> {
             Some(_) => &Progress::Silent,
             None => progress,
         };
-        let mut step = progress.step(&format!(
-            "{what} in {below}, raw files in {}",
-            directory.display()
-        ));
+        let files = match options.keeps_files {
+            true => format!(", raw files in {}", directory.display()),
+            false => String::new(),
+        };
+        let mut step = progress.step(&format!("{what} in {below}{files}"));
         let host = Host {
             script: options.script.iter().cloned().collect(),
             pause: options.pause,
@@ -672,6 +673,7 @@ impl<'a> Prepared<'a> {
             monitor,
             silence: options.silence,
             limit: options.limit,
+            keeps_files: options.keeps_files,
         };
         let began = Instant::now();
         let mut machine = match below {

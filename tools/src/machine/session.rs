@@ -82,6 +82,8 @@ pub struct Host<'a, 'n> {
     pub silence: Duration,
     /// A run that lasts longer is ended.
     pub limit: Option<Duration>,
+    /// Whether the raw files are there when the command has ended.
+    pub keeps_files: bool,
 }
 
 /// A conversation in progress.
@@ -250,8 +252,12 @@ impl Session<'_, '_, '_, '_> {
         Ok(match self.collector.keep_remains(&monitor) {
             Ok(text) => {
                 let cpus = text.lines().filter(|line| !line.starts_with(' '));
+                let all = match self.host.keeps_files {
+                    true => format!(" ({HANG} has all of it)"),
+                    false => String::new(),
+                };
                 format!(
-                    "\nThe machine answers no more. QEMU's monitor shows its CPUs ({HANG} has all of it):\n{}",
+                    "\nThe machine answers no more. QEMU's monitor shows its CPUs{all}:\n{}",
                     cpus.collect::<Vec<_>>().join("\n")
                 )
             }

@@ -84,6 +84,8 @@ pub struct RunOptions {
     pub cpu_model: String,
     /// Where the raw files go; a fresh directory otherwise.
     pub out: Option<PathBuf>,
+    /// Whether they are there when the command has ended. If not, no message names them.
+    pub keeps_files: bool,
     /// What the guest finds.
     pub configuration: Configuration,
     /// The counter sets of the machine's own measurement, when the run chooses them.
@@ -180,6 +182,7 @@ impl RunOptions {
             form: None,
             cpu_model: "max".to_owned(),
             out: None,
+            keeps_files: true,
             configuration: Configuration::default(),
             counters: None,
             exact_caches: None,

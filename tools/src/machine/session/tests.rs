@@ -96,6 +96,7 @@ fn play(
         monitor: None,
         silence: Duration::from_secs(30),
         limit: Some(Duration::from_secs(60)),
+        keeps_files: true,
     };
     change(&mut host);
     drive(
@@ -440,6 +441,7 @@ fn a_full_disk_ends_the_run_with_the_files_name() {
         monitor: None,
         silence: Duration::from_secs(30),
         limit: None,
+        keeps_files: true,
     };
     drive(
         &mut machine,
