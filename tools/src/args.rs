@@ -145,7 +145,7 @@ pub enum Command {
     /// packed with gzip. With --figures the directory of a run or of a collection has them as well.
     ///
     /// Exit codes: 0 the report was made, 3 (or the guest's own) it was made and the guest had failed, 2 it could not be
-    /// made.
+    /// made, or the run did not come to its end.
     #[command(after_help = REPORT_EXAMPLES)]
     Report {
         /// The directory of the run, or with --html of a collection (SYSHISyyyymmdd.hhmmss.…), or a file of counters

@@ -582,7 +582,7 @@ fn conclude(outcome: &RunOutcome, json: Option<&Path>, progress: &Progress) -> R
     Ok(code)
 }
 
-/// Making the report is a success, however the run ended. Only a failed guest gives its exit code again.
+/// A run that failed, or did not come to its end, gives its exit code again.
 fn report(directory: &Path, json: Option<&Path>, zos: bool, callers: Option<&str>) -> Result<u8> {
     writable(&json, "--json")?;
     let report = Report::read(directory)?;
@@ -595,7 +595,7 @@ fn report(directory: &Path, json: Option<&Path>, zos: bool, callers: Option<&str
     if let Some(file) = json {
         json::write(&report, file)?;
     }
-    Ok(exit_code(&report.record.end))
+    Ok(report.record.end.exit_code())
 }
 
 /// Prints the figures, unless one of the other forms goes to standard output.
@@ -666,15 +666,11 @@ fn watch(arguments: &TopArguments, progress: &Progress) -> Result<u8> {
     let directory = arguments.dir.as_deref();
     let (text, end) = top::top(directory, arguments.once, arguments.delay)?;
     say(&text.unwrap_or_default())?;
-    Ok(end.as_ref().map_or(0, exit_code))
-}
-
-fn exit_code(end: &End) -> u8 {
-    if end.is_of_guest() {
-        end.exit_code()
-    } else {
-        0
-    }
+    // To watch a run is a success, however it ended. Only a failed guest gives its exit code again.
+    Ok(match &end {
+        Some(end) if end.is_of_guest() => end.exit_code(),
+        _ => 0,
+    })
 }
 
 fn write_page(
@@ -685,7 +681,7 @@ fn write_page(
 ) -> Result<u8> {
     writable(&Some(file), "--html")?;
     let end = html::write(directory, before, file, progress)?;
-    Ok(end.as_ref().map_or(0, exit_code))
+    Ok(end.as_ref().map_or(0, End::exit_code))
 }
 
 fn write_image(arguments: &ImageArguments, progress: &Progress) -> Result<u8> {

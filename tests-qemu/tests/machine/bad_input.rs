@@ -213,8 +213,14 @@ fn ctrl_c_ends_qemu_and_keeps_what_was_collected() {
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(error.contains("interrupted"), "{error}");
     wait_for("QEMU stays behind", || !is_running(&staged));
-    let report = run_measure(&["report", &out]);
-    assert_eq!(report.code, Some(0), "{report:?}");
+    reports_the_beginning(&out);
+}
+
+/// The report shows what there is of a run, and its exit code says that the run did not come to its end.
+#[track_caller]
+fn reports_the_beginning(out: &str) {
+    let report = run_measure(&["report", out]);
+    assert_eq!(report.code, Some(2), "{report:?}");
     assert!(report.output.contains("guests::workload"), "{report:?}");
 }
 
@@ -230,9 +236,29 @@ fn a_tool_that_is_killed_outright_leaves_no_qemu_and_a_readable_directory() {
     child.kill().unwrap();
     child.wait().unwrap();
     wait_for("QEMU stays behind", || !is_running(&staged));
-    let report = run_measure(&["report", &out]);
-    assert_eq!(report.code, Some(0), "{report:?}");
-    assert!(report.output.contains("guests::workload"), "{report:?}");
+    reports_the_beginning(&out);
+}
+
+#[test]
+fn a_message_names_no_folder_that_is_removed() {
+    let place = TempDir::new().unwrap();
+    let exec = |more: &[&str]| {
+        let line = [&["exec", "--bare", "--limit", "2"], more, &["spin"]].concat();
+        let mut command = command::measure(&line).unwrap();
+        command
+            .current_dir(place.path())
+            .env("TMPDIR", place.path());
+        command::finish(command).unwrap()
+    };
+    let removed = exec(&[]);
+    removed.assert_fails(2, &["lasted too long"]);
+    assert!(
+        !removed.error.contains(place.path().to_str().unwrap()),
+        "{removed:?}"
+    );
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    exec(&["--out", "kept"]).assert_fails(2, &["lasted too long"]);
+    assert!(place.path().join("kept/run.json").exists());
 }
 
 /// Wrong commands, each with words of the answer: the commands there are, or what may stand where the line went
