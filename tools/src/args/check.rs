@@ -148,6 +148,8 @@ mod tests {
             panic!("it is a program");
         };
         assert_eq!(program.arguments, ["--update"]);
+        let strict = check("b.toml exec --strict /p").unwrap().subject();
+        assert!(matches!(strict, Ok(Subject::Program(_, linux)) if linux.run.strict));
         let guest = check("b.toml --update --interval 5003 run hash --cpus 2").unwrap();
         assert!(guest.update && guest.interval == 5003);
         assert!(matches!(guest.subject(), Ok(Subject::Guest(run)) if run.cpus == Some(2)));

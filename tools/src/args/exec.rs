@@ -54,6 +54,9 @@ pub struct ExecArguments {
     #[arg(long, value_name = "PATH")]
     pub qemu: Option<PathBuf>,
     /// The program is for the bare machine, not for Linux: an ELF or a flat image as `run` takes it
+    /// Execute no sensitive instruction, wherever control goes, as `run --strict`: for a program that attacks the machine
+    #[arg(long)]
+    pub strict: bool,
     #[arg(long, conflicts_with_all = ["release", "kernel", "env", "with", "library", "package", "fresh"])]
     pub bare: bool,
     /// A program for Linux on s390x, and its arguments
@@ -105,6 +108,7 @@ impl ExecArguments {
             silence: Duration::from_secs(300),
             limit: self.limit.map(Duration::from_secs),
             ..RunOptions::new("linux")
+            strict: self.strict,
         })
     }
 }
@@ -150,6 +154,14 @@ mod tests {
     }
 
     #[test]
+    #[test]
+    fn a_program_of_either_kind_can_be_strict() {
+        let linux = |line: &[&str]| exec(line).unwrap().options("/d".into()).run.strict;
+        assert!(linux(&["--strict", "/p"]) && !linux(&["/p", "--strict"]));
+        let bare = exec(&["--bare", "--strict", "hash"]).unwrap();
+        assert!(bare.bare_options().unwrap().strict);
+    }
+
     fn the_date_is_the_same_in_every_run() {
         let options = exec(&["/p"]).unwrap().options("/d".into());
         assert_eq!(options.run.rtc.to_string(), DATE);
