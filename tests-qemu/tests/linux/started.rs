@@ -306,3 +306,65 @@ fn a_program_has_its_output_its_exit_code_and_its_exact_instructions() {
         assert!(finished.error.contains(why), "{finished:?}");
     }
 }
+
+#[test]
+fn a_program_has_the_same_stack_and_numbers_whoever_starts_it_and_where() {
+    let (cache, directory) = (cache(), TempDir::new().unwrap());
+    let built = build::build_programs(&Progress::Plain).unwrap();
+    // No multiple of 16 is near to these lengths, nor to those of the arguments and variables below.
+    let long = "n".repeat(57);
+    let places = ["p".to_owned(), format!("{long}/{long}/{long}/p")].map(|place| {
+        let place = directory.path().join(place);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::copy(built.join("stack"), &place).unwrap();
+        place
+    });
+    let (argument, value) = ("a".repeat(301), "v".repeat(1003));
+    let exec = |place: &Path, arguments: &[&str], variables: &[(&str, &str)]| {
+        let line = ["exec", "--json", "counts", "./p"];
+        let mut command = command::measure(&[&line, arguments].concat()).unwrap();
+        command.current_dir(place.parent().unwrap());
+        command.env("XDG_CACHE_HOME", cache.path());
+        command.env_remove("RUST_LOG");
+        command.envs(variables.iter().copied());
+        let finished = command::finish(command).unwrap();
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        let counts = fs::read_to_string(place.with_file_name("counts")).unwrap();
+        let counts: serde_json::Value =
+            serde_json::from_str(counts.lines().last().unwrap()).unwrap();
+        (finished.output, counts)
+    };
+    let (address, first) = exec(&places[0], &[], &[]);
+    // A shell has other variables, and Cargo names the package.
+    let shell = [
+        ("LS_COLORS", &value[..]),
+        ("RUSTUP_HOME", &value),
+        ("CARGO_HOME", "/c"),
+    ];
+    let cargo = [("CARGO_PKG_DESCRIPTION", &value[..]), ("RUST_LOG", "x")];
+    for (place, arguments, variables) in [
+        (&places[0], &[][..], &shell[..]),
+        (&places[1], &[], &[]),
+        (&places[0], &["1"], &[]),
+        (&places[0], &["1", &argument], &cargo[..1]),
+        (&places[1], &[&argument, "2", "3"], &cargo),
+    ] {
+        let (again, counts) = exec(place, arguments, variables);
+        let case = format!("{arguments:?} {variables:?}: {first} {counts}");
+        assert_eq!(again, address, "{case}");
+        assert_eq!(
+            counts["user_instructions"], first["user_instructions"],
+            "{case}"
+        );
+        let environment = counts["environment"].as_object().unwrap();
+        for (name, value) in &cargo {
+            let is_set = variables.iter().any(|(set, _)| set == name);
+            assert_eq!(
+                environment.get(*name).is_some_and(|found| found == value),
+                is_set,
+                "{case}"
+            );
+        }
+        assert!(!environment.contains_key("RUSTUP_HOME"), "{case}");
+    }
+}

@@ -21,8 +21,9 @@ pub struct ExecArguments {
     /// The system.
     #[command(flatten)]
     pub system: SystemArguments,
-    /// A variable of the program's environment: NAME=VALUE, or NAME for its value here. Those that begin with CARGO,
-    /// RUST or CRITERION are there in any case, but for the runner and the flags of make
+    /// A variable of the program's environment: NAME=VALUE, or NAME for its value here. The others are HOME, PATH, TERM, those
+    /// by which Cargo names the package (CARGO_PKG_…, CARGO_MANIFEST_…, CARGO_BIN_EXE_…, CARGO_TARGET_TMPDIR), RUST_BACKTRACE,
+    /// RUST_LIB_BACKTRACE, RUST_LOG…, RUST_MIN_STACK, RUST_TEST_… and CRITERION_…
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub env: Vec<String>,
     /// A file or directory that the program reads: the guest has it under the same name
@@ -53,10 +54,10 @@ pub struct ExecArguments {
     /// The QEMU to use
     #[arg(long, value_name = "PATH")]
     pub qemu: Option<PathBuf>,
-    /// The program is for the bare machine, not for Linux: an ELF or a flat image as `run` takes it
     /// Execute no sensitive instruction, wherever control goes, as `run --strict`: for a program that attacks the machine
     #[arg(long)]
     pub strict: bool,
+    /// The program is for the bare machine, not for Linux: an ELF or a flat image as `run` takes it
     #[arg(long, conflicts_with_all = ["release", "kernel", "env", "with", "library", "package", "fresh"])]
     pub bare: bool,
     /// A program for Linux on s390x, and its arguments
@@ -107,8 +108,8 @@ impl ExecArguments {
             out: Some(out),
             silence: Duration::from_secs(300),
             limit: self.limit.map(Duration::from_secs),
-            ..RunOptions::new("linux")
             strict: self.strict,
+            ..RunOptions::new("linux")
         })
     }
 }
@@ -154,7 +155,6 @@ mod tests {
     }
 
     #[test]
-    #[test]
     fn a_program_of_either_kind_can_be_strict() {
         let linux = |line: &[&str]| exec(line).unwrap().options("/d".into()).run.strict;
         assert!(linux(&["--strict", "/p"]) && !linux(&["/p", "--strict"]));
@@ -162,6 +162,7 @@ mod tests {
         assert!(bare.bare_options().unwrap().strict);
     }
 
+    #[test]
     fn the_date_is_the_same_in_every_run() {
         let options = exec(&["/p"]).unwrap().options("/d".into());
         assert_eq!(options.run.rtc.to_string(), DATE);

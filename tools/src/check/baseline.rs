@@ -247,6 +247,7 @@ impl Baseline {
             };
             let remedy = match &name[..] {
                 "kernel" => " (--kernel or --release)",
+                "environment" => " (variables that are set, and --env)",
                 "qemu" => " (--qemu, or MILLIMETER_QEMU)",
                 "image" => " (another Millimeter, or another Rust built it)",
                 _ => "",

@@ -484,6 +484,9 @@ fn conditions(
         Subject::Guest(_) => None,
         Subject::Linux(linux) | Subject::Program(_, linux) => Some(linux),
     };
+    if let Subject::Program(program, _) = subject {
+        note("environment", program.deciding_variables()?);
+    }
     if let Some(linux) = linux {
         let kernel = match &linux.kernel {
             Some(file) => digest(file)?,

@@ -3,6 +3,9 @@
 //! The guest has the program under the name that it has here, in a directory of the same name as this process's, and with
 //! chosen variables of its environment. So a program that Cargo has built for s390x finds what it expects, if the files that
 //! it reads are given, too. Its C library is that of Debian's packages.
+//!
+//! Its numbers are to be the same whoever starts it and where. So its stack begins at the same place whatever its path, its
+//! arguments and its variables are, and the variables are those of a list.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -36,20 +39,40 @@ const COUNTED: &str = "/millimeter/counted";
 /// Where it leaves the counts.
 const COUNTS: &str = "/millimeter/counts";
 
-/// Variables of these beginnings are the program's, too: those that Cargo, the tests and the benchmarks of Rust know.
-const PASSED: [&str; 3] = ["CARGO", "RUST", "CRITERION"];
+/// The variables that every program has.
+const ALWAYS: [(&str, &str); 3] = [
+    ("HOME", "/root"),
+    ("PATH", "/bin:/sbin:/usr/bin:/usr/sbin"),
+    ("TERM", "dumb"),
+];
 
-/// How Cargo starts the program is in its environment, too. The program must not see it: with another way to start it, it
-/// would take another number of instructions.
-const NOT_PASSED: [&str; 2] = ["_RUNNER", "CARGO_MAKEFLAGS"];
+/// Variables that say which package Cargo tests or runs, and where it is. They are the same whoever starts Cargo, but for the
+/// directory.
+const OF_THE_PACKAGE: [&str; 4] = [
+    "CARGO_BIN_EXE_",
+    "CARGO_MANIFEST_",
+    "CARGO_PKG_",
+    "CARGO_TARGET_TMPDIR",
+];
+
+/// Variables that a person sets for a program of Rust, its tests and its benchmarks. How Cargo starts a program is in variables
+/// with other names.
+const OF_THE_PERSON: [&str; 6] = [
+    "CRITERION_",
+    "RUST_BACKTRACE",
+    "RUST_LIB_BACKTRACE",
+    "RUST_LOG",
+    "RUST_MIN_STACK",
+    "RUST_TEST_",
+];
 
 /// Whether the program gets a variable without being asked for.
 fn is_passed(name: &str) -> bool {
-    PASSED.iter().any(|begin| name.starts_with(begin))
-        && !NOT_PASSED.iter().any(|end| name.ends_with(end))
+    let mut begins = OF_THE_PACKAGE.iter().chain(&OF_THE_PERSON);
+    begins.any(|begin| name.starts_with(begin))
 }
 
-/// The variables that the program gets without being asked for. The guest's shell takes text only.
+/// The variables of this environment that the program gets without being asked for. Only text is recorded.
 fn passed(all: impl Iterator<Item = (OsString, OsString)>) -> BTreeMap<String, String> {
     all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, _)| is_passed(name))
@@ -107,20 +130,41 @@ impl Program {
 
     /// The line for the guest's shell.
     fn command(&self, file: &str, directory: &str) -> Result<String> {
-        let mut line = format!("cd {} || exit 127\n", quote(directory));
-        for (name, value) in self.variables()? {
-            line.push_str(&format!("export {name}={}\n", quote(&value)));
+        let variables = self.variables()?;
+        let number = variables.len();
+        let mut line = format!(
+            "cd {} || exit 127\nexec {COUNTED} {COUNTS} {number}",
+            quote(directory)
+        );
+        for (name, value) in variables {
+            line.push_str(&format!(" {}", quote(&format!("{name}={value}"))));
         }
-        line.push_str(&format!("exec {COUNTED} {COUNTS} {}", quote(file)));
+        line.push_str(&format!(" {}", quote(file)));
         for argument in &self.arguments {
             line.push_str(&format!(" {}", quote(argument)));
         }
         Ok(line)
     }
 
-    /// The variables of the environment, in the order of their names.
-    fn variables(&self) -> Result<BTreeMap<String, String>> {
-        let mut variables = passed(env::vars_os());
+    /// The variables that decide the program's numbers, in words. Each one takes the C library some instructions, whatever its
+    /// value is; the values of those that name the package say nothing but what and where it is.
+    pub fn deciding_variables(&self) -> Result<String> {
+        let is_of_the_package =
+            |name: &str| OF_THE_PACKAGE.iter().any(|begin| name.starts_with(begin));
+        let variables = self.variables()?.into_iter();
+        let words = variables.map(|(name, value)| match is_of_the_package(&name) {
+            true => name,
+            false => format!("{name}={value}"),
+        });
+        Ok(words.collect::<Vec<_>>().join(" "))
+    }
+
+    /// The whole environment, in the order of the names.
+    pub fn variables(&self) -> Result<BTreeMap<String, String>> {
+        let mut variables: BTreeMap<String, String> = ALWAYS
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+        variables.extend(passed(env::vars_os()));
         for given in &self.environment {
             let (name, value) = match given.split_once('=') {
                 Some((name, value)) => (name, value.to_owned()),
@@ -187,6 +231,7 @@ pub fn append(program: &Program, code: u8, counted: Instructions, file: &Path) -
     let line = serde_json::json!({
         "program": program.file,
         "arguments": program.arguments,
+        "environment": program.variables()?,
         "exit_code": code,
         "user_instructions": counted.user,
         "kernel_instructions": counted.kernel,
@@ -254,9 +299,42 @@ mod tests {
         ] {
             assert!(is_passed(name), "{name}");
         }
-        let runner = "CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER";
-        for name in [runner, "CARGO_MAKEFLAGS", "HOME", "MYCARGO"] {
+        for name in [
+            "CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER",
+            "CARGO_MAKEFLAGS",
+            "CARGO",
+            "CARGO_HOME",
+            "CARGO_TARGET_DIR",
+            "CARGO_TERM_COLOR",
+            "RUSTFLAGS",
+            "RUSTUP_HOME",
+            "RUSTUP_TOOLCHAIN",
+            "RUST_RECURSION_COUNT",
+            "HOME",
+            "MYCARGO",
+        ] {
             assert!(!is_passed(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_variables_that_decide_are_recorded_without_the_packages_directory() {
+        let program = Program {
+            environment: vec!["RUST_LOG=debug".to_owned(), "HOME=/x".to_owned()],
+            ..Program::default()
+        };
+        // Cargo sets some for this test.
+        let variables = program.variables().unwrap();
+        assert!(variables.contains_key("CARGO_MANIFEST_DIR") && variables["TERM"] == "dumb");
+        let words = program.deciding_variables().unwrap();
+        let words: Vec<&str> = words.split(' ').collect();
+        for word in [
+            "CARGO_MANIFEST_DIR",
+            "HOME=/x",
+            "RUST_LOG=debug",
+            "TERM=dumb",
+        ] {
+            assert!(words.contains(&word), "{word}: {words:?}");
         }
     }
 }
