@@ -12,6 +12,7 @@ mod cost;
 mod cryptography;
 mod debugger;
 mod devices;
+mod diagnostic;
 mod end;
 mod facilities;
 mod guest;
