@@ -18,7 +18,7 @@
 //!
 //! **An instruction can extend from one page into the next one**, and only the translation of the moment says which page that
 //! is. It must not find there what is replaced. So no page whose copy begins with a replacement is mapped behind a page from
-//! which an instruction could extend, unless what extends is replaced in the copy of that page, too ([`replace_ends`]): then
+//! which an instruction could extend, unless what extends is replaced in the copy of that page, too (`replace_ends`): then
 //! it traps, and is executed alone. The fill of the shadow sees to that (`shadow::adjoining`).
 //!
 //! A page that is executed is not stored into: the shadow maps it read-only, and a store makes it data again. The state
