@@ -243,7 +243,7 @@ fn a_tool_that_is_killed_outright_leaves_no_qemu_and_a_readable_directory() {
 fn a_message_names_no_folder_that_is_removed() {
     let place = TempDir::new().unwrap();
     let exec = |more: &[&str]| {
-        let line = [&["exec", "--bare", "--limit", "2"], more, &["spin"]].concat();
+        let line = [&["exec", "--bare", "--limit", "2"], more, &["workload"]].concat();
         let mut command = command::measure(&line).unwrap();
         command
             .current_dir(place.path())

@@ -138,7 +138,7 @@ fn the_cpus_of_a_guest_have_the_same_counters_above_two_machines_as_above_one() 
 
 /// Rounds after which what the inner machine sends at its end takes the same instructions as after twice as many. A byte of
 /// a number that is zero is framed in another way, and takes some more.
-const EVEN_ROUNDS: u64 = 400;
+const EVEN_ROUNDS: u64 = 500;
 
 #[test]
 fn the_instructions_of_an_inner_machine_and_its_guest_are_all_that_the_outer_one_counts() {
