@@ -192,7 +192,9 @@ fn looks_again(words: &impl Words, me: u16, cpu: &mut impl Passing) -> bool {
     }
     words.store(Word::Woken, 0);
     let is_alone = words.load(Word::Awake) == bit(me);
-    if is_alone && nothing_is_due(words) && words.load(Word::Woken) == 0 && cpu.care_for_all() {
+    // A guest that is down does not wait. The CPU that came last may not have found that, because this one is awake.
+    let waits = is_alone && nothing_is_due(words) && all_down(words).is_none();
+    if waits && words.load(Word::Woken) == 0 && cpu.care_for_all() {
         return true;
     }
     words.and(Word::Awake, !bit(me));
@@ -278,6 +280,11 @@ fn nobody_can_start(words: &impl Words) -> Option<u32> {
     {
         return None;
     }
+    all_down(words)
+}
+
+/// If every CPU is down: those whose guest has ended.
+fn all_down(words: &impl Words) -> Option<u32> {
     let ended = words.load(Word::Ended);
     let is_down = |cpu| ended & bit(cpu) != 0 || !words.is_operating(cpu);
     (0..words.cpus()).all(is_down).then_some(ended as u32)

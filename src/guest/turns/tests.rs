@@ -607,8 +607,12 @@ impl Search {
         state
     }
 
-    /// Every CPU was found waiting: none may have anything to do.
+    /// Every CPU was found waiting: none may have anything to do, and the guest may not be down.
     fn check_all_wait(state: &State) {
+        assert!(
+            state.places().any(|place| matches!(place, Place::Waits(_))),
+            "the guest is down: {state:#?}"
+        );
         for (number, place) in state.places().enumerate() {
             let waits = match place {
                 Place::Waits(clock) => !clock && !state.sent[number],
@@ -759,5 +763,6 @@ fn in_real_time_a_cpu_finds_that_all_wait_only_if_none_has_work_and_no_other_fin
         commands: Some(0),
         known: RefCell::default(),
     };
-    assert!(search.all(&[0, 0]).at_rest != 0);
+    let seen = search.all(&[1, 0]);
+    assert!(seen.at_rest != 0 && seen.down != 0);
 }

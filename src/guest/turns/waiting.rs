@@ -4,6 +4,7 @@ use super::{InStorage, Passing, Reason, Turns, Word, Words, awake, bit, give, lo
 use crate::state::configuration::Configuration;
 use crate::state::mailbox::Mailbox;
 use crate::state::schedule::NEVER;
+use crate::state::vcpu::CpuState;
 use crate::test_machine::Bench;
 use arch::control::{CR0_EMERGENCY_SIGNAL, CR0_EXTERNAL_CALL, CR0_SERVICE_SIGNAL};
 use core::sync::atomic::Ordering;
@@ -18,6 +19,9 @@ fn waiting() -> (Bench, Turns) {
     words.store(Word::Awake, 0);
     for cpu in 0..2 {
         words.store(Word::WakeAt(cpu), NEVER);
+        let mailbox = &bench.configuration.mailboxes[usize::from(cpu)];
+        let operating = CpuState::Operating as u8;
+        mailbox.state.store(operating, Ordering::SeqCst);
     }
     (bench, turns)
 }
