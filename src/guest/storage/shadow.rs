@@ -265,6 +265,11 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
             hardware.load_control(register, value);
         }
     }
+    // At the end, because the storage of tables that were dropped may have become that of others: a machine below that
+    // looks at the tables when its guest purges finds them as they are from now on.
+    if core::mem::take(&mut cpu.shadow.purges_tlb) {
+        hardware.purge_tlb();
+    }
     cpu.pending_work.clear(CONTROLS);
 }
 

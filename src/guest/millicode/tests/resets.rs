@@ -1,6 +1,7 @@
 //! Resets by DIAGNOSE 308, and their effect on the measurement facilities.
 
 use super::*;
+use crate::dispatch;
 use crate::hardware::Hardware;
 use crate::state::loaded_program::{LoadedProgram, Segment};
 use crate::state::mailbox::order;
@@ -217,7 +218,7 @@ fn every_reset_of_a_cpu_purges_its_translations() {
         bench.configuration.mailboxes[0]
             .orders
             .store(order, Ordering::Relaxed);
-        super::super::take_orders(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+        dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
         assert_eq!(bench.hardware.purges, before + 1, "{order:X}");
     }
 }

@@ -289,6 +289,8 @@ pub struct Shadow {
     pub(crate) placed: Placed,
     /// The guest's prefix as the private tables have it.
     pub(crate) prefix: u64,
+    /// Whether tables that the TLB may have entries of were dropped since it was last purged.
+    pub(crate) purges_tlb: bool,
     /// Shadow fills so far.
     pub fills: u64,
     /// How often it was emptied.

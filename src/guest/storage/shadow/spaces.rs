@@ -158,7 +158,7 @@ pub(super) fn split<H: Hardware>(
     cpu.shadow.spaces.spaces[at].is_split = true;
 }
 
-/// Drops the space in this place, if there is one, and frees its units.
+/// Drops the space in this place, if there is one, and frees its units. The way out purges the TLB.
 pub(super) fn drop_space<H: Hardware>(cpu: &mut Vcpu, pool: Pool, hardware: &mut H, at: usize) {
     let spaces = &mut cpu.shadow.spaces;
     let Some(space) = spaces.spaces.get_mut(at) else {
@@ -178,7 +178,7 @@ pub(super) fn drop_space<H: Hardware>(cpu: &mut Vcpu, pool: Pool, hardware: &mut
         cpu.shadow.recent.lose();
         // The hardware may be translating by this space.
         cpu.pending_work |= PendingWork::CONTROLS;
-        hardware.purge_tlb();
+        cpu.shadow.purges_tlb = true;
     }
 }
 
@@ -244,11 +244,11 @@ pub(super) fn take_page_table<H: Hardware>(
     Some(table)
 }
 
-/// Empties this CPU's DAT-on shadow, and forgets the translations kept for millicode.
+/// Empties this CPU's DAT-on shadow, and forgets the translations kept for millicode. The way out purges the TLB.
 pub fn empty<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     cpu.pending_work |= PendingWork::CONTROLS;
     cpu.forget_translations();
-    hardware.purge_tlb();
+    cpu.shadow.purges_tlb = true;
     let spaces = &mut cpu.shadow.spaces;
     if spaces.fresh != 0 {
         let drops = spaces.drops + 1;

@@ -656,3 +656,23 @@ fn a_private_space_is_private_in_hardware_a_real_one_too() {
         }
     }
 }
+
+#[test]
+fn the_tlb_is_purged_behind_the_change_of_the_tables() {
+    let mut test = filled();
+    let before = test.hardware.purges;
+    for space in 0..SPACES {
+        // Some have the storage of others.
+        assert!(test.access(here(0, space, 3), Access::Fetch, None));
+    }
+    let filled = test.hardware.purges;
+    assert!(filled > before);
+    let [cpu, ..] = &mut test.cpus;
+    empty(cpu, &test.configuration, &mut test.hardware);
+    empty(cpu, &test.configuration, &mut test.hardware);
+    assert_eq!(test.hardware.purges, filled, "not yet");
+    test.settle(0);
+    assert_eq!(test.hardware.purges, filled + 1);
+    test.settle(0);
+    assert_eq!(test.hardware.purges, filled + 1);
+}
