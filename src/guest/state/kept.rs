@@ -331,6 +331,13 @@ impl KeptPages {
         }
     }
 
+    /// Forgets the pages of text that are stepped through.
+    pub fn forget_stepped(&mut self) {
+        for page in &mut self.stepped {
+            page.key = u64::MAX;
+        }
+    }
+
     /// Where the page of a counter at an address is kept.
     #[inline(always)]
     pub const fn counter(&self, at: Virtual) -> &Cell<KeptPage> {
@@ -524,7 +531,7 @@ impl KeptPages {
     pub(crate) fn forget(&mut self) {
         self.of_programs.set(0);
         self.text.copy_from_slice(&NO_TEXT);
-        self.stepped = Self::none().stepped;
+        self.forget_stepped();
         self.operands = Self::none().operands;
         self.forget_counters();
         self.forget_moved();

@@ -432,3 +432,36 @@ fn a_purge_in_the_home_space_forgets_what_was_kept_of_the_program_before() {
     dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
     assert!(!is_kept(&bench));
 }
+
+/// The instructions that purge all translations of a CPU, with operands for [`complete`].
+fn purges() -> [Instruction; 3] {
+    let zero = Operand {
+        base: 0,
+        index: 0,
+        displacement: 0x800,
+    };
+    [
+        Instruction::Ptlb {},
+        Instruction::Spx { second: zero },
+        Instruction::Cspg { r1: 2, r2: 4 },
+    ]
+}
+
+#[test]
+fn a_page_of_text_that_is_stepped_through_is_forgotten_at_a_purge() {
+    for purge in purges() {
+        let mut bench = translating();
+        bench.cpu.psw.mask = ADDRESSING_64 | DAT;
+        dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+        let place = storage::checked_absolute(&bench.configuration, Absolute(0x5000), 8).unwrap();
+        bench.cpu.keep_stepped_text(Virtual(0x5000), place);
+        assert!(bench.cpu.stepped_text(Virtual(0x5000)).is_some());
+        bench.cpu.general[2..5].copy_from_slice(&[0, 0, 0x2001]);
+        complete(&mut bench, purge);
+        dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+        assert!(
+            bench.cpu.stepped_text(Virtual(0x5000)).is_none(),
+            "{purge:?}"
+        );
+    }
+}

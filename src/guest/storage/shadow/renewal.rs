@@ -72,6 +72,7 @@ pub(super) fn forget_moved_pages<H: Hardware>(
     cpu.kept.real = [KeptPage::NOT_REAL; 2];
     cpu.kept.forget_counters();
     cpu.kept.forget_moved();
+    cpu.kept.forget_stepped();
     // Of the pages of text, only that of the purging instruction is sure to be needed again.
     let here = Virtual(cpu.psw.address);
     let kept = cpu.kept.take_text(here);
