@@ -30,8 +30,8 @@
 //! | unknown (PTLB)                                                       | on this CPU, what the tables no longer say |
 //! | the prefix                                                           | everything, on this CPU                    |
 //!
-//! While little has been filled, a purge looks for the entries that the tables no longer say; after that it drops
-//! everything (`renewal`).
+//! While little has been filled, a purge looks for the entries that the tables no longer say, and for those of tables that
+//! are not attached; after that it drops everything (`renewal`).
 //!
 //! So each page frame leads to the entries that map it, and each of the guest's page tables to the shadow page tables
 //! that were filled from it (`pool`). A CPU changes only its own tables, and learns from `requests` what the others

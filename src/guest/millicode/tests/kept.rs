@@ -448,6 +448,41 @@ fn purges() -> [Instruction; 3] {
 }
 
 #[test]
+fn no_kept_translation_outlasts_a_purge_with_dat_off() {
+    let program = ADDRESSING_64 | DAT;
+    for purge in purges() {
+        let mut bench = translating();
+        bench.cpu.psw.mask = program;
+        dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+        let Bench {
+            cpu,
+            configuration,
+            hardware,
+        } = &mut bench;
+        // The last ones that were kept are those that a purge may keep.
+        for (at, mask) in [(0x7000, ADDRESSING_64), (0x5000, program)] {
+            cpu.psw.mask = mask;
+            storage::fetch_u64(cpu, configuration, hardware, Virtual(at)).unwrap();
+            storage::put_u64(cpu, configuration, hardware, Virtual(at), 0).unwrap();
+        }
+        let kept = |bench: &Bench| {
+            [(0x5000, program), (0x7000, ADDRESSING_64)].map(|(at, mask)| {
+                [false, true].map(|store| {
+                    let page = bench.cpu.kept.operand(Virtual(at), store).get();
+                    page.find_frame(mask, Virtual(at)).is_some()
+                })
+            })
+        };
+        assert_eq!(kept(&bench), [[true; 2]; 2]);
+        bench.cpu.psw.mask = ADDRESSING_64;
+        bench.cpu.general[2..5].copy_from_slice(&[0, 0, 0x2001]);
+        complete(&mut bench, purge);
+        dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware);
+        assert_eq!(kept(&bench)[0], [false; 2], "{purge:?}");
+    }
+}
+
+#[test]
 fn a_page_of_text_that_is_stepped_through_is_forgotten_at_a_purge() {
     for purge in purges() {
         let mut bench = translating();

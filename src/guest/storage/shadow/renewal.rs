@@ -6,6 +6,9 @@
 //! instruction, its stack, its tables. So while only a few entries were filled since the shadow was last
 //! empty, each of them is translated again, and only those go that the guest's tables no longer say. A TLB
 //! that is emptied and forms the same entries again at once may do the same.
+//!
+//! A TLB forms entries of *attached* tables only: DAT is on, and a control register in use leads to the tables. A control
+//! program may change any other table without a purge, so after a purge nothing may be left of one ([`is_attached`]).
 
 use crate::hardware::Hardware;
 use crate::state::access::{Access, Space};
@@ -18,7 +21,8 @@ use crate::storage::dat;
 use crate::storage::shadow::pool::pool;
 use crate::storage::shadow::spaces::empty;
 use arch::address::Virtual;
-use arch::psw::Psw;
+use arch::control::{CR0_SECONDARY_SPACE, asce};
+use arch::psw::{AddressSpace, Psw};
 use arch::table::PTE_INVALID;
 
 /// Purges this CPU's DAT-on shadow, and what is kept for millicode, of everything that the guest's tables
@@ -48,8 +52,10 @@ pub(super) fn renew_entries<H: Hardware>(
             continue;
         }
         let address = Virtual(filled.at.0 | filled.translation.real.byte_index());
-        let found = dat::walk(cpu, configuration, hardware, filled.guest, address);
-        if found != Ok(filled.translation) {
+        if !is_attached(cpu, filled.guest)
+            || dat::walk(cpu, configuration, hardware, filled.guest, address)
+                != Ok(filled.translation)
+        {
             pool.invalidate(hardware, filled.entry);
             continue;
         }
@@ -59,6 +65,28 @@ pub(super) fn renew_entries<H: Hardware>(
         }
     }
     cpu.shadow.recent.count = left;
+}
+
+/// Whether a TLB may form entries of a space while the CPU has this PSW and these control registers. Real spaces have no
+/// tables that could change.
+///
+/// Where one reading of the architecture attaches more than another, this is the one that attaches less.
+#[inline(always)]
+fn is_attached(cpu: &Vcpu, guest: u64) -> bool {
+    cpu.psw.dat() && guest == cpu.control[1] || is_attached_otherwise(cpu, guest)
+}
+
+/// The same for a space that is not the primary one.
+#[inline(never)]
+fn is_attached_otherwise(cpu: &Vcpu, guest: u64) -> bool {
+    if guest & asce::REAL_SPACE != 0 {
+        return true;
+    }
+    let mode = cpu.psw.address_space();
+    let has_secondary = cpu.control[0] & CR0_SECONDARY_SPACE != 0;
+    cpu.psw.dat()
+        && (guest == cpu.control[7] && (has_secondary || mode == AddressSpace::Secondary)
+            || guest == cpu.control[13] && mode == AddressSpace::Home)
 }
 
 /// Forgets the translations kept for millicode that the guest's tables no longer say.
@@ -106,15 +134,11 @@ fn has_moved<H: Hardware>(
         return false;
     }
     let space = Space::in_mode(psw.address_space(), access);
-    let found = dat::translate(
-        cpu,
-        configuration,
-        hardware,
-        space.asce(cpu),
-        space,
-        at,
-        access,
-    );
+    let guest = space.asce(cpu);
+    if !is_attached(cpu, guest) {
+        return true;
+    }
+    let found = dat::translate(cpu, configuration, hardware, guest, space, at, access);
     let place = hardware.absolute_of(kept.place().real());
     !found.is_ok_and(|found| cpu.absolute(found.real) == place)
 }

@@ -83,8 +83,62 @@ enum Step {
     Ptlb(usize),
     /// SET PREFIX with the prefix that the CPU already has.
     Spx(usize),
+    /// Another PSW, and another secondary-space control. The next access has a PSW of its own.
+    Attach(usize, Attachment),
     /// A store into a page frame by absolute address; true if it stores the bits of EPSW.
     Store(u64, bool),
+}
+
+/// What decides which of a CPU's address-space-control elements are in use.
+#[derive(Clone, Copy, Debug)]
+struct Attachment {
+    dat: bool,
+    mode: AddressSpace,
+    secondary_space_control: bool,
+}
+
+impl Attachment {
+    /// DAT is off.
+    const NONE: Self = Self {
+        dat: false,
+        mode: AddressSpace::Primary,
+        secondary_space_control: false,
+    };
+
+    /// In the primary-space mode, with DAT on.
+    const PRIMARY: Self = Self {
+        dat: true,
+        ..Self::NONE
+    };
+
+    /// Whether the architecture lets a TLB form entries of the space in this control register.
+    fn holds(self, register: usize) -> bool {
+        let Self {
+            dat,
+            mode,
+            secondary_space_control,
+        } = self;
+        dat && match register {
+            1 => true,
+            7 => mode == AddressSpace::Secondary || secondary_space_control,
+            _ => mode == AddressSpace::Home,
+        }
+    }
+}
+
+fn attachment() -> impl Strategy<Value = Attachment> {
+    let mode = prop::sample::select(&[
+        AddressSpace::Primary,
+        AddressSpace::Secondary,
+        AddressSpace::Home,
+    ]);
+    (any::<bool>(), mode, any::<bool>()).prop_map(|(dat, mode, secondary_space_control)| {
+        Attachment {
+            dat,
+            mode,
+            secondary_space_control,
+        }
+    })
 }
 
 fn place() -> impl Strategy<Value = Place> {
@@ -124,9 +178,10 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0..CPUS, 0..SPACES).prop_map(|(cpu, space)| Step::ClearSpace(cpu, space)),
         1 => (0..CPUS, 0..SPACES, 0..SEGMENTS)
             .prop_map(|(cpu, space, segment)| Step::InvalidateSegment(cpu, space, segment)),
-        1 => (0..CPUS).prop_map(Step::Cspg),
-        1 => (0..CPUS).prop_map(Step::Ptlb),
+        2 => (0..CPUS).prop_map(Step::Cspg),
+        2 => (0..CPUS).prop_map(Step::Ptlb),
         1 => (0..CPUS).prop_map(Step::Spx),
+        3 => (0..CPUS, attachment()).prop_map(|(cpu, attachment)| Step::Attach(cpu, attachment)),
         4 => (0..FRAMES, any::<bool>()).prop_map(|(frame, code)| Step::Store(frame, code)),
     ]
 }
@@ -137,6 +192,7 @@ type Ideal = BTreeMap<(u64, u64), Vec<Translation>>;
 
 struct Test {
     cpus: [Vcpu; CPUS],
+    attached: [Attachment; CPUS],
     ideal: [Ideal; CPUS],
     /// What was purged and may be formed again, by element and address.
     anew: [BTreeSet<(u64, u64)>; CPUS],
@@ -163,6 +219,7 @@ impl Test {
         });
         let mut test = Self {
             cpus,
+            attached: [Attachment::PRIMARY; CPUS],
             ideal: Default::default(),
             anew: Default::default(),
             configuration,
@@ -204,9 +261,17 @@ impl Test {
         }
     }
 
-    /// A TLB forms translations again.
+    /// A TLB forms translations again, of the spaces that are attached.
     fn form_anew(&mut self, cpu: usize) {
         for (guest, at) in core::mem::take(&mut self.anew[cpu]) {
+            let registers = [1, 7, 13].into_iter();
+            let attachment = self.attached[cpu];
+            if !registers
+                .filter(|&register| attachment.holds(register))
+                .any(|register| self.cpus[cpu].control[register] == guest)
+            {
+                continue;
+            }
             let state = (&self.cpus[cpu], &self.configuration, &self.hardware);
             if let Ok(found) = dat::walk(state.0, state.1, state.2, guest, Virtual(at)) {
                 self.ideal[cpu].entry((guest, at)).or_default().push(found);
@@ -236,6 +301,24 @@ impl Test {
         }
     }
 
+    /// Gives a CPU a PSW, and a secondary-space control.
+    fn attach(&mut self, cpu: usize, attachment: Attachment) {
+        self.attached[cpu] = attachment;
+        let cpu = &mut self.cpus[cpu];
+        let dat = if attachment.dat { DAT } else { 0 };
+        let mode = match attachment.mode {
+            AddressSpace::Secondary => SECONDARY_SPACE,
+            AddressSpace::Home => HOME_SPACE,
+            _ => 0,
+        };
+        cpu.psw.mask = cpu.psw.mask & !(DAT | ADDRESS_SPACE | PROBLEM) | dat | mode;
+        cpu.control[0] &= !control::CR0_SECONDARY_SPACE;
+        if attachment.secondary_space_control {
+            cpu.control[0] |= control::CR0_SECONDARY_SPACE;
+        }
+        cpu.pending_work |= PendingWork::CONTROLS;
+    }
+
     /// The CPU lets its guest continue.
     fn settle(&mut self, cpu: usize) {
         self.form_anew(cpu);
@@ -246,11 +329,18 @@ impl Test {
     }
 
     fn issue(&mut self, cpu: usize, instruction: Instruction, registers: [u64; 3]) {
+        let attachment = self.attached[cpu];
         let cpu = &mut self.cpus[cpu];
-        cpu.psw.mask &= !(DAT | PROBLEM);
+        // The operands of all but PTLB are real addresses.
+        cpu.psw.mask &= !PROBLEM;
+        if instruction != (Instruction::Ptlb {}) {
+            cpu.psw.mask &= !DAT;
+        }
         cpu.general[2..5].copy_from_slice(&registers);
         let done = perform(cpu, &self.configuration, &mut self.hardware, &instruction);
-        cpu.psw.mask |= DAT;
+        if attachment.dat {
+            cpu.psw.mask |= DAT;
+        }
         assert!(done.is_ok(), "{instruction:?}");
     }
 
@@ -274,9 +364,9 @@ impl Test {
     /// tables permit it.
     fn access(&mut self, place: Place, access: Access, between: Option<usize>) -> bool {
         let guest = element(place.space);
+        self.attach(place.cpu, Attachment::PRIMARY);
         let cpu = &mut self.cpus[place.cpu];
         cpu.control[1] = guest;
-        cpu.psw.mask &= !PROBLEM;
         if place.is_program {
             cpu.psw.mask |= PROBLEM;
         }
@@ -374,15 +464,17 @@ impl Test {
                 self.purged(cpu..cpu + 1);
                 self.form_anew(cpu);
             }
+            Step::Attach(cpu, attachment) => self.attach(cpu, attachment),
             Step::Spx(cpu) => {
                 let zero = Operand {
                     base: 0,
                     index: 0,
                     displacement: 0x800,
                 };
+                // With DAT off, so that no table is attached.
                 self.issue(cpu, Instruction::Spx { second: zero }, [0; 3]);
-                self.purged(cpu..cpu + 1);
-                self.form_anew(cpu);
+                self.ideal[cpu].clear();
+                self.anew[cpu].clear();
             }
             Step::Store(frame, code) => {
                 let epsw = 0xB98D_0023_07FE_0000;
@@ -541,9 +633,78 @@ fn ptlb_takes_what_the_tables_no_longer_say_of_its_own_cpu_and_cspg_of_all() {
     test.take(Step::SetPage(0, 1, PTE_INVALID));
     assert_eq!(left(&mut test), [4, 4]);
     test.take(Step::Ptlb(0));
-    assert_eq!(left(&mut test), [2, 4]);
+    // Space 0 is not attached.
+    assert_eq!(left(&mut test), [1, 4]);
     test.take(Step::Cspg(0));
-    assert_eq!(left(&mut test), [2, 2]);
+    assert_eq!(left(&mut test), [1, 1]);
+}
+
+/// Whether each of the eight entries of [`filled`] on CPU 0 outlasts a purge under this PSW, by the space and the page.
+fn outlasting(attachment: Attachment, purge: Step) -> [[bool; 2]; 2] {
+    let mut test = filled();
+    test.attach(0, attachment);
+    test.take(purge);
+    left(&mut test);
+    [0, 4]
+        .map(|space| [1, 2].map(|page| test.entry(here(0, space, page), Side::Operands).is_some()))
+}
+
+#[test]
+fn no_entry_outlasts_a_purge_with_dat_off() {
+    for purge in [
+        Step::Ptlb(0),
+        Step::Spx(0),
+        Step::Cspg(0),
+        Step::Cspg(1),
+        Step::InvalidateSegment(0, 9, 1),
+        Step::InvalidateSegment(1, 9, 1),
+    ] {
+        let found = outlasting(Attachment::NONE, purge);
+        assert_eq!(found, [[false; 2]; 2], "{purge:?}");
+    }
+}
+
+#[test]
+fn an_entry_of_a_space_that_is_not_attached_does_not_outlast_a_purge() {
+    for purge in [
+        Step::Ptlb(0),
+        Step::Cspg(0),
+        Step::Cspg(1),
+        Step::InvalidateSegment(1, 9, 1),
+    ] {
+        // The last one that was accessed is in control register 1.
+        let found = outlasting(Attachment::PRIMARY, purge);
+        assert_eq!(found, [[false; 2], [true; 2]], "{purge:?}");
+    }
+}
+
+#[test]
+fn an_entry_of_a_secondary_or_home_space_outlasts_a_purge_while_attached() {
+    use AddressSpace::{Home, Primary, Secondary};
+    for (space, mode, secondary_space_control, outlasts) in [
+        (1, Primary, false, false),
+        (1, Primary, true, true),
+        (1, Secondary, false, true),
+        (1, Home, false, false),
+        (1, Home, true, true),
+        (2, Primary, true, false),
+        (2, Secondary, true, false),
+        (2, Home, false, true),
+    ] {
+        let mut test = Test::new();
+        assert!(test.access(here(0, space, 1), Access::Fetch, None));
+        assert!(test.access(here(0, 4, 1), Access::Fetch, None));
+        let attachment = Attachment {
+            dat: true,
+            mode,
+            secondary_space_control,
+        };
+        test.attach(0, attachment);
+        test.take(Step::Ptlb(0));
+        left(&mut test);
+        let found = [space, 4].map(|space| test.entry(here(0, space, 1), Side::Operands).is_some());
+        assert_eq!(found, [outlasts, true], "{space} {attachment:?}");
+    }
 }
 
 #[test]
@@ -551,7 +712,7 @@ fn set_prefix_of_the_same_prefix_purges() {
     let mut test = filled();
     test.take(Step::SetPage(0, 1, PTE_INVALID));
     test.take(Step::Spx(0));
-    assert_eq!(left(&mut test), [2, 4]);
+    assert_eq!(left(&mut test), [0, 4]);
 }
 
 #[test]
