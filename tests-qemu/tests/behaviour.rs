@@ -88,7 +88,7 @@ fn main() -> anyhow::Result<ExitCode> {
 
 /// Guests whose CPUs wait for each other hundreds of times. On a bare QEMU that counts instructions each of these waits lasts as
 /// long as a turn, so there their CPUs run side by side; what they print does not depend on it.
-const SIDE_BY_SIDE: [&str; 1] = ["b_purge"];
+const SIDE_BY_SIDE: [&str; 2] = ["b_purge", "b_purge_attached"];
 
 /// Runs a guest in each of its configurations, and adds what it shows.
 fn behaves(guest: &str, qemu: &Qemu, evidence: &mut Evidence) -> anyhow::Result<()> {

@@ -136,6 +136,33 @@ fn the_cpus_of_a_guest_have_the_same_counters_above_two_machines_as_above_one() 
     }
 }
 
+/// A guest that purges in every state of its CPUs.
+const PURGING: &str = "b_purge_attached";
+
+#[test]
+fn a_purge_above_two_machines_leaves_no_old_translation() {
+    for (mode, nested) in [(Mode::Exact, 1), (Mode::RealTime, 1), (Mode::Exact, 2)] {
+        let outer = ipl::above_with_success(&RunOptions {
+            nested,
+            mode,
+            cpus: Some(2),
+            sampling: Sampling::Off,
+            ..ipl::options(PURGING)
+        })
+        .unwrap();
+        let inner = outer.of_guest();
+        assert_eq!(inner.end.exit_code(), 0, "{mode:?}: {}", ipl::story(inner));
+        for statement in ["TLB-2", "TLB-4"] {
+            let shown = format!("shown {statement}");
+            assert!(
+                inner.console.contains(&shown),
+                "{mode:?}: {}",
+                inner.console
+            );
+        }
+    }
+}
+
 /// Rounds after which what the inner machine sends at its end takes the same instructions as after twice as many. A byte of
 /// a number that is zero is framed in another way, and takes some more.
 const EVEN_ROUNDS: u64 = 500;

@@ -52,6 +52,22 @@ fn around(prefix: u32) -> (u64, u64) {
     (before, after)
 }
 
+/// The same if the entry is set behind the purge, while DAT is off and no table is attached.
+fn purged_before(prefix: u32) -> (u64, u64) {
+    let frame = &raw const FRAMES as u64;
+    dat::set_window(3, frame);
+    dat::on();
+    let before = load(WINDOW + 0x3000);
+    dat::off();
+    spx(prefix);
+    dat::set_window(3, frame + 4096);
+    dat::on();
+    let after = load(WINDOW + 0x3000);
+    dat::off();
+    dat::replace_window(3, dat::INVALID);
+    (before, after)
+}
+
 fn of_each_cpu() {
     smp::start(1, other);
     store(smp::prefix_area(1) as u64 + FIRST, 0xD1D1_u64);
@@ -83,7 +99,10 @@ fn run() {
     let same = around(stpx());
     let other = around(area as u32);
     spx(0);
+    let behind = [purged_before(stpx()), purged_before(area as u32)];
+    spx(0);
     lctlg_all(&kept);
     shows!("TLB-3", [same, other], [(1, 2); 2]);
+    shows!(["TLB-3", "TLB-4"], behind, [(1, 2); 2]);
     of_each_cpu();
 }

@@ -145,6 +145,7 @@ mod b_program_endings;
 mod b_psw_fields;
 mod b_psw_mask;
 mod b_purge;
+mod b_purge_attached;
 mod b_qctri;
 mod b_qsi;
 mod b_real_storage;

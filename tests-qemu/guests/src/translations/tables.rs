@@ -179,6 +179,8 @@ pub(super) struct World {
     pub controls: u64,
     /// The spaces that are primary, secondary and home.
     pub selected: [usize; 3],
+    /// Before how many of the next steps the tables are changed behind a purge.
+    purges: u64,
 }
 
 /// Bits of control register 0 that vary from step to step: low-address protection, enhanced DAT,
@@ -208,6 +210,7 @@ impl World {
             spaces: [0; SPACES],
             controls: 0,
             selected: [0, 1, 2],
+            purges: 0,
         };
         cpus::on_all(cpus, super::step::reset);
         set_prefix(0);

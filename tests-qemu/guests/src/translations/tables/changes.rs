@@ -59,6 +59,21 @@ fn invalidate(change: &Change) {
     }
 }
 
+/// Entries that are changed behind one purge.
+const TOGETHER: u64 = 12;
+
+/// Purges the TLBs of all CPUs.
+fn purge_all(cpus: u16, how: u64, spaces: [u64; SPACES]) {
+    match how {
+        0 => {
+            let mut operand = 0_u64;
+            cspg(&raw mut operand as u64, 0, 0);
+        }
+        1 => spaces.into_iter().for_each(|space| idte(0, 0x800, space)),
+        _ => cpus::on_all(cpus, |_| ptlb()),
+    }
+}
+
 /// Makes the present change. Returns whether other CPUs still have to purge.
 fn make(answer: &mut u64) {
     // SAFETY: the requesting CPU waits for this.
@@ -117,9 +132,16 @@ pub(super) fn set_prefix(prefix: u64) {
 impl World {
     /// Changes something before one step out of five.
     pub(in super::super) fn change(&mut self, random: &mut Random, traced: Option<u64>) {
+        if self.purges != 0 {
+            self.purges -= 1;
+            self.change_purged(random, traced);
+            return;
+        }
         match random.below(64) {
             0..=9 => self.change_entry(random, traced),
             10 => cpus::on_all(self.cpus, |_| ptlb()),
+            // A few purges in a row, with few translations between them.
+            11 => self.purges = 1 + random.below(5),
             12 if self.cpus == 1 => {
                 let prefix = random.pick(&[0, area(0), area(1)]);
                 if let Some(step) = traced {
@@ -134,6 +156,24 @@ impl World {
                 self.controls ^= random.pick(&CONTROLS);
             }
             _ => {}
+        }
+    }
+
+    /// Purges, and changes tables afterwards: DAT is off on every CPU, so none can have formed an entry between.
+    fn change_purged(&mut self, random: &mut Random, traced: Option<u64>) {
+        let how = random.below(4);
+        if let Some(step) = traced {
+            println!("before step {step}: behind purge {how}");
+        }
+        purge_all(self.cpus, how, self.spaces);
+        for _ in 0..TOGETHER {
+            let entry = self.entry(random);
+            let value = self.value(random, entry.level);
+            if let Some(step) = traced {
+                let value = super::super::told(value, self.end);
+                println!("before step {step}: {entry:x?} to {value:x}");
+            }
+            store(entry.at(), value);
         }
     }
 
