@@ -373,10 +373,15 @@ fn harmless<H: Hardware>(
         return Ok(Outcome::Unknown);
     }
     let performed = instead(cpu, configuration, hardware, at);
-    if performed == Ok(Outcome::Unknown) {
-        shadow::alone::request(cpu, execute.bytes, Some((at, text.bytes)));
+    if performed != Ok(Outcome::Unknown) {
+        return performed;
     }
-    performed
+    let here = Virtual(cpu.psw.address);
+    if shadow::alone::is_too_near((here, execute.bytes), (at, text.bytes)) {
+        return millicode::perform_relative_target(cpu, configuration, hardware, at);
+    }
+    shadow::alone::request(cpu, execute.bytes, Some((at, text.bytes)));
+    Ok(Outcome::Unknown)
 }
 
 /// The hardware has executed the instruction at `at` alone and refused what came next, which it had not got; or it refused
@@ -438,11 +443,12 @@ fn is_uncovered<H: Hardware>(
     true
 }
 
-/// Performs an instruction with a relative-long operand that is not executable, or a privileged instruction that the hardware
-/// could not fetch, from a page that stays data. For the latter the guest is in the supervisor state. The CPU has the text.
+/// Performs an instruction with a relative-long operand that is not executable, or one that is the target of an EXECUTE and
+/// stores into a page with its text; or a privileged instruction that the hardware could not fetch, from a page that stays data. For
+/// the latter the guest is in the supervisor state. The CPU has the text.
 #[inline(never)]
 fn in_place<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
-    if !configuration.execution_protection
+    if (!configuration.execution_protection || cpu.text.executed)
         && let Some(found) = access::relative_in_text(cpu, configuration, hardware)
     {
         let problem = cpu.psw.problem_state();

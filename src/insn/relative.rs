@@ -76,6 +76,23 @@ pub fn relative(text: &[u8; 6], at: u64) -> Option<Relative> {
     })
 }
 
+/// What LOAD ADDRESS RELATIVE LONG with this text, at this address, loads: the register, and the address, to which the addressing
+/// mode has yet to be applied.
+#[must_use]
+pub fn address(text: &[u8; 6], at: u64) -> Option<(u8, u64)> {
+    let [0xC0, second, offset @ ..] = *text else {
+        return None;
+    };
+    let halfwords = i64::from(i32::from_be_bytes(offset));
+    (second & 0xF == 0).then_some((second >> 4, at.wrapping_add_signed(2 * halfwords)))
+}
+
+/// Whether the operand of an instruction that is not a branch depends on where the instruction is.
+#[must_use]
+pub fn is_relative(text: &[u8; 6]) -> bool {
+    relative(text, 0).is_some() || address(text, 0).is_some()
+}
+
 impl Relative {
     /// The value of the operand in the register's width, from its bytes on the right of a doubleword.
     #[must_use]
@@ -123,6 +140,15 @@ mod tests {
         assert_eq!((found.r1, found.at, found.bytes), (3, 0x1010, 8));
         let back = relative(&[0xC4, 0xFD, 0xFF, 0xFF, 0xFF, 0xFF], 0).unwrap();
         assert_eq!(back.at, u64::MAX - 1);
+    }
+
+    #[test]
+    fn load_address_relative_long_loads_where_its_operand_would_be() {
+        let larl = [0xC0, 0x30, 0xFF, 0xFF, 0xFF, 0xFF];
+        assert_eq!(address(&larl, 0x1000), Some((3, 0xFFE)));
+        assert_eq!(address(&[0xC0, 0x31, 0, 0, 0, 0], 0), None);
+        assert_eq!(address(&LGRL_AHEAD, 0), None);
+        assert!(is_relative(&larl) && is_relative(&LGRL_AHEAD));
     }
 
     #[test]

@@ -237,7 +237,9 @@ fn resolve<H: Hardware>(
                     shadow::split(cpu, configuration, hardware);
                     return Ok(false);
                 }
-                execute_alone(cpu, configuration, hardware)?;
+                if execute_alone(cpu, configuration, hardware)? {
+                    return Ok(true);
+                }
             }
             scanner::store_into(configuration, hardware, absolute);
         }
@@ -367,13 +369,14 @@ fn is_privileged<H: Hardware>(cpu: &mut Vcpu, hardware: &H, at: Virtual, page: C
 }
 
 /// Has the hardware execute the instruction at the PSW's address alone. It stores into a page that holds its own text, by
-/// whatever address, and that page cannot be executed and stored into at once.
+/// whatever address, and that page cannot be executed and stored into at once. Returns whether the firmware is to perform it, as
+/// the hardware cannot; the CPU has its text then.
 #[cold]
 fn execute_alone<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
-) -> Result<(), Fault> {
+) -> Result<bool, Fault> {
     let text = storage::text(cpu, configuration, hardware)?;
     let target = match target_of(cpu, &text.bytes) {
         Some(at) => Some((
@@ -382,15 +385,29 @@ fn execute_alone<H: Hardware>(
         )),
         None => None,
     };
+    let r1 = text.bytes[1] >> 4;
+    let performed = match target {
+        Some((_, target)) => insn::modified_target(target, r1, &cpu.general),
+        None => text.bytes,
+    };
     // Another CPU may have changed it since this one met the exception.
-    let caught = configuration.assist.caught();
-    let is_caught = |text: [u8; 6]| is_caught(u16::from_be_bytes([text[0], text[1]]), caught);
-    let is_changed = is_caught(text.bytes)
-        || target.is_some_and(|(_, target)| configuration.strict || is_caught(target));
-    if !is_changed {
-        shadow::alone::request(cpu, text.bytes, target);
+    let first = u16::from_be_bytes([performed[0], performed[1]]);
+    if is_caught(first, configuration.assist.caught()) || executed::is_execute(first) {
+        return Ok(false);
     }
-    Ok(())
+    let here = Virtual(cpu.psw.address);
+    if let Some(target) = target
+        && shadow::alone::is_too_near((here, text.bytes), target)
+    {
+        cpu.text = Text {
+            bytes: performed,
+            length: text.length,
+            executed: true,
+        };
+        return Ok(true);
+    }
+    shadow::alone::request(cpu, text.bytes, target);
+    Ok(false)
 }
 
 /// Whether the instruction at the PSW's address, or the target that it executes, has any of its bytes in

@@ -63,7 +63,7 @@ use cryptography::perform as assist;
 use execution::Execution;
 use insn::Instruction;
 use insn::branch::{Site, branch};
-use insn::relative::Relative;
+use insn::relative::{Relative, address, relative};
 use insn::store::Store;
 use msa::Instruction as Assist;
 use path::Path;
@@ -316,6 +316,34 @@ pub fn perform_relative<H: Hardware>(
     let performed = relative::relative(run, found);
     cpu.psw.mask = cpu.psw.mask & !ADDRESS_SPACE | own & ADDRESS_SPACE;
     performed
+}
+
+/// Performs the target of an EXECUTE in `cpu.text`, if its operand depends on the address of the target, `at`.
+///
+/// # Errors
+/// As [`perform`].
+#[cold]
+pub fn perform_relative_target<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    at: Virtual,
+) -> Performed {
+    let text = cpu.text.bytes;
+    if let Some(found) = relative(&text, at.0) {
+        return perform_relative(cpu, configuration, hardware, &found);
+    }
+    let Some((register, address)) = address(&text, at.0) else {
+        return Ok(Outcome::Unknown);
+    };
+    let mask = cpu.psw.address_mask();
+    let run = &mut Execution::general(cpu, configuration, hardware);
+    if mask == u64::MAX {
+        run.set_register(register, address);
+    } else {
+        run.set_word(register, (address & mask) as u32);
+    }
+    Ok(Outcome::Completed)
 }
 
 /// Performs a store that the hardware would make, if its page were not protected. The operand is at a logical address.

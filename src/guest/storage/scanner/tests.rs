@@ -631,3 +631,31 @@ fn the_hardware_is_told_of_the_end_of_text_that_any_program_executes_in_its_page
         }
     }
 }
+
+#[test]
+fn a_relative_target_that_would_be_in_a_page_with_its_execute_is_performed() {
+    use crate::storage::shadow::alone::is_too_near;
+    use arch::address::Virtual;
+    const EXECUTE: [u8; 6] = [0x44, 0x40, 0x50, 0, 0, 0];
+    const LARL: [u8; 6] = [0xC0, 0x30, 0, 0, 0, 8];
+    const MVC: [u8; 6] = [0xD2, 0, 0x40, 0, 0x50, 0];
+    let is_near = |execute: u64, target: u64, text| {
+        is_too_near((Virtual(execute), EXECUTE), (Virtual(target), text))
+    };
+    // The same page, others that are a multiple of a megabyte away, and those across whose end a text is.
+    for target in [
+        0x5_0800,
+        0x15_0000,
+        0x35_0FFE,
+        0x14_FFFE,
+        0xFFF5_0000,
+        0x5_1000,
+    ] {
+        assert!(is_near(0x5_0FFE, target, LARL), "{target:x}");
+        assert!(!is_near(0x5_0FFE, target, MVC));
+    }
+    assert!(!is_near(0x5_0100, 0x15_1000, LARL));
+    // Behind it, on the next page.
+    assert!(is_near(0x5_0FFC, 0x5_1000, LARL));
+    assert!(!is_near(0x5_0FFC, 0x5_1002, LARL));
+}

@@ -3,23 +3,23 @@
 //! An EXECUTE that may make a sensitive instruction of its target is replaced in the copy of its page, and on a strict
 //! machine so is an instruction that encloses a sensitive one. When it traps and the firmware does not perform it (or the
 //! modified target), the hardware must execute it, but only it: the registers and the target may be others the next
-//! time. So for this one way out the CPU fetches instructions from a space of its own. It has the instruction and its
-//! target at their addresses, and zeros, which are no instruction, in all other places. Whatever comes next traps, and the
-//! next way out loads the guest's tables again. Operands are accessed in the guest's space as ever, and the length, the
-//! address and the interruptions of the instruction are those that the architecture gives it. If it is nullified, it traps
-//! again when the guest tries it again.
+//! time. So for this one way out the CPU fetches instructions from a space of its own. It has the instruction at its
+//! address, its target elsewhere, and zeros, which are no instruction, in all other places. Whatever comes next traps,
+//! and the next way out loads the guest's tables again. Operands are accessed in the guest's space as ever, and the
+//! length, the address and the interruptions of the instruction are those that the architecture gives it. If it is
+//! nullified, it traps again when the guest tries it again.
 //!
 //! **No branch is ever executed alone**: the firmware performs those. So control leaves the instruction at its end only, and
 //! never comes to what it encloses.
 //!
 //! The tables are the same all the time: each entry of a region or segment table leads to the same next table, and the
 //! page table selects the page by bits 44-51 of the address alone. So pages that are a multiple of a megabyte apart are
-//! one page here. All it can have is instructions that are harmless in both.
+//! one page here.
 //!
-//! A target that a mask makes sensitive is not put there, because control could come to it when the EXECUTE
-//! has completed. Such a target is never a relative branch and has no relative operand ([`insn::executed`]). So it is
-//! put, as modified, where no instruction of the guest is near, and the EXECUTE is made one with an R1 field of zero
-//! that designates this place.
+//! **A target is not at its own address.** It may be next to the EXECUTE, or a multiple of a megabyte from there, and
+//! control would come to it when the EXECUTE has completed. So it is put, as modified, half a page from the EXECUTE, and
+//! that is made one with an R1 field of zero that designates this place. Only a target with a relative operand must be
+//! where it is. If it would then be in a page with the EXECUTE, or next to it, the firmware performs it ([`is_too_near`]).
 
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
@@ -31,8 +31,7 @@ use crate::storage::shadow::has_single_table;
 use arch::address::{PAGE, Real, Virtual};
 use arch::control::asce;
 use arch::table::{PTE_INVALID, PTE_PROTECTION};
-use insn::executed::may_become_sensitive;
-use insn::sensitive::Caught;
+use insn::relative::is_relative;
 use insn::{length, modified_target};
 
 /// Builds the tables of a CPU.
@@ -103,7 +102,11 @@ pub fn enter<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
     let text = &alone.text[..length(alone.text[0])];
     match alone.target {
         None => pages.put(hardware, alone.at, text),
-        Some((_, target)) if is_kept_apart(target) => {
+        Some((at, target)) if is_relative(&target) => {
+            pages.put(hardware, alone.at, text);
+            pages.put(hardware, at, &target[..length(target[0])]);
+        }
+        Some((_, target)) => {
             let modified = modified_target(target, alone.text[1] >> 4, &cpu.general);
             let modified = &modified[..length(target[0])];
             // Half a page from the EXECUTE.
@@ -120,10 +123,6 @@ pub fn enter<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
                 let at = Virtual(alone.at.page().0 + place);
                 pages.put(hardware, at, modified);
             }
-        }
-        Some((at, target)) => {
-            pages.put(hardware, alone.at, text);
-            pages.put(hardware, at, &target[..length(target[0])]);
         }
     }
     cpu.shadow.placed = pages.placed;
@@ -142,10 +141,26 @@ pub fn enter<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
     cpu.pending_work |= PendingWork::CONTROLS | PendingWork::CLOCK;
 }
 
-/// Whether a target is not put into its place, because a mask makes it sensitive.
-fn is_kept_apart(target: [u8; 6]) -> bool {
-    let first = u16::from_be_bytes([target[0], target[1]]);
-    may_become_sensitive(first, Caught::MessageSecurity)
+/// Whether a target must be at its own address, and would be in a page with the EXECUTE there, or behind it.
+#[must_use]
+pub fn is_too_near(
+    (execute_at, execute): (Virtual, [u8; 6]),
+    (target_at, target): (Virtual, [u8; 6]),
+) -> bool {
+    let entries = |at: Virtual, text: [u8; 6]| {
+        let last = at.offset(length(text[0]) as u64 - 1);
+        [at, last].map(entry)
+    };
+    let of_target = entries(target_at, target);
+    let mut of_execute = entries(execute_at, execute).into_iter();
+    is_relative(&target)
+        && (of_execute.any(|entry| of_target.contains(&entry))
+            || execute_at.offset(length(execute[0]) as u64) == target_at)
+}
+
+/// The number of the entry of the page table for an address.
+const fn entry(at: Virtual) -> u8 {
+    (at.0 >> 12) as u8
 }
 
 /// Removes what is in the pages.
@@ -170,7 +185,7 @@ impl Pages {
     fn put<H: Hardware>(&mut self, hardware: &mut H, at: Virtual, text: &[u8]) {
         for (index, halfword) in (0..).step_by(2).zip(text.as_chunks::<2>().0) {
             let at = at.offset(index);
-            let Some(page) = self.page(hardware, (at.0 >> 12) as u8) else {
+            let Some(page) = self.page(hardware, entry(at)) else {
                 return;
             };
             let doubleword = page.offset(at.byte_index() & !7);

@@ -58,6 +58,7 @@ mod b_epsw;
 mod b_epsw_condition_code;
 mod b_execute;
 mod b_execute_distrusted;
+mod b_execute_far;
 mod b_execute_modified;
 mod b_exit_code;
 mod b_extended_counters;
