@@ -14,6 +14,7 @@ use crate::state::device::ROOM_LENGTH;
 use crate::state::pending_work::PendingWork;
 use crate::state::shadow::Side;
 use crate::state::vcpu::CpuState;
+use crate::storage::shadow::whole::{astray_in_own_tables, astray_in_shared_tables};
 use crate::storage::shadow::{build_identity, valid_entries};
 use crate::test_machine::{Bench, Subchannel};
 use crate::test_random::Random;
@@ -320,6 +321,10 @@ fn run(seed: u64, steps: u64) {
         }
     }
     check_shadow(&bench, seed);
+    let (configuration, hardware) = (&bench.configuration, &bench.hardware);
+    let shared = astray_in_shared_tables(configuration, hardware);
+    let own = astray_in_own_tables(&bench.cpu, configuration, hardware);
+    assert_eq!((shared, own), (None, None), "{seed}");
     assert!(
         bench.hardware.hsa[..prefixes] == before[..],
         "seed {seed}: a prefix area has changed"

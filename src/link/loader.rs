@@ -135,6 +135,8 @@ pub mod flags {
     pub const NATIVE: u32 = 0x8000;
     /// With [`STILL_CLOCK`]: the machine counts the paths of the guest's control program.
     pub const COUNT_PATHS: u32 = 0x1_0000;
+    /// The machine looks every second of guest time whether the HSA is whole, not only at the end.
+    pub const CHECK_HSA: u32 = 0x2_0000;
     /// All assigned bits.
     pub const ALL: u32 = FRAMES
         | START
@@ -152,7 +154,8 @@ pub mod flags {
         | STILL_CLOCK
         | WITHOUT_EVENTS
         | NATIVE
-        | COUNT_PATHS;
+        | COUNT_PATHS
+        | CHECK_HSA;
 }
 
 /// Authorization and activation bits of the counter sets, as SA23-2260 numbers them.

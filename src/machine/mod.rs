@@ -7,6 +7,7 @@
 mod count;
 mod hardware;
 mod his;
+mod integrity;
 mod io;
 mod ipl;
 mod native;

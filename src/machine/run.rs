@@ -13,10 +13,10 @@ use crate::link::paths::Paths;
 use crate::link::state::{self, Counted, End, GuestEnded, Reason, SUCCESS_ADDRESS, Totals, Traps};
 use crate::machine::hardware::instruction;
 use crate::machine::his;
+use crate::machine::integrity;
 use crate::machine::io::console;
 use crate::machine::io::failure::{self, WaitState};
 use crate::machine::stacks;
-use crate::machine::state::integrity;
 use crate::machine::state::machine::{Cpu, Machine};
 use crate::machine::state::window::Traced;
 use crate::per::trace::{MOST_TRACES, Traces};
@@ -181,12 +181,22 @@ fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, code: u8, why: Wa
     send_group_counters(configuration);
     finish_traces(machine);
     finish_windows(machine);
-    if let Err(what) = integrity::check(&machine.plan, machine.open, &machine.sums) {
+    let mut found = Ok(());
+    each_cpu(machine, |cpu| {
+        let number = cpu.vcpu.address;
+        if number == address {
+            found = found.and(integrity::check_shared(machine, &cpu.native));
+        }
+        if number == address || integrity::others_are_settled(machine) {
+            found = found.and_then(|()| integrity::check_own(cpu));
+        }
+    });
+    if let Err(changed) = found {
         failure::fail(
             WaitState::Integrity,
             psw,
             &[0; 16],
-            format_args!("the HSA has changed: {what}"),
+            format_args!("{changed}"),
         );
     }
     console::state(&End {

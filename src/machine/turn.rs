@@ -37,7 +37,7 @@ use crate::machine::hardware::{instruction, sclp, set_back, wait};
 use crate::machine::io::console;
 use crate::machine::operator::traces;
 use crate::machine::state::machine::Cpu;
-use crate::machine::{his, operator, run, stacks};
+use crate::machine::{his, integrity, operator, run, stacks};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// The longest time, the machine's own included, in which it looks after nobody but the guest, in clock units. A guest whose
@@ -660,6 +660,7 @@ pub fn cpu_timer_has_expired(cpu: &mut Cpu) {
 
 /// Reports now and then how far the guest is, and in any case if it is `slow`. Returns whether it has.
 fn report_progress(cpu: &Cpu, now: u64, slow: bool) -> bool {
+    integrity::look(cpu, now);
     let turns = &cpu.machine.shared.turns;
     if !turns.is_progress_due(now) && !slow {
         return false;

@@ -417,6 +417,10 @@ pub struct BelowArguments {
     /// slower by up to a half
     #[arg(long)]
     pub strict: bool,
+    /// Look every second of guest time whether the hardware system area is whole, not only at the end. For tests of the
+    /// machine
+    #[arg(long)]
+    pub check_hsa: bool,
     /// Record program events (PER) for the guest on a QEMU before version 10, too. QEMU then translates one instruction
     /// at a time, which makes the whole run several times slower
     #[arg(long)]
@@ -443,6 +447,7 @@ impl BelowArguments {
             stack_copy: self.stacks.map_or(0, |stacks| stacks.copy),
             cryptography: self.cryptography,
             strict: self.strict,
+            check_hsa: self.check_hsa,
             events: self.events(),
             ..RunOptions::new(guest)
         }

@@ -19,6 +19,7 @@ pub mod identity;
 pub mod question;
 mod ring;
 mod rings;
+pub mod room;
 
 use crate::hardware::Hardware;
 use crate::state::device::{

@@ -73,6 +73,14 @@ impl Channels {
             .map(Mutex::lock)
     }
 
+    /// Looks for something in the devices, one after the other. A subchannel that is in use at the moment is left out.
+    pub fn find_of_devices<T>(&self, mut find: impl FnMut(&Device) -> Option<T>) -> Option<T> {
+        self.subchannels.iter().find_map(|subchannel| {
+            let subchannel = subchannel.try_lock()?;
+            find(subchannel.device.as_deref()?)
+        })
+    }
+
     /// How many queues the devices have, and how many buffers of them a device has at the moment. A subchannel that is
     /// in use at the moment does not count.
     #[must_use]

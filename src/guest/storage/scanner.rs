@@ -448,20 +448,40 @@ pub fn look_for_device_store<H: Hardware>(
         let Some(frame) = frame(configuration, at) else {
             return;
         };
-        (0..)
-            .step_by(8)
-            .zip(frame.doublewords())
-            .all(|(offset, place)| {
-                let original = hardware.load_u64(place);
-                let copied = hardware.hsa_load(copy.offset(offset));
-                // The copy may differ only by what would be replaced there.
-                let replaced = sensitive::differing(original, copied);
-                sensitive::replace(original, replaced) == copied
-            })
+        is_copy_of(hardware, frame, copy)
     };
     if !same {
         make_data(configuration, hardware, at, 0);
     }
+}
+
+/// Whether a code copy differs from its page only by what would be replaced there.
+fn is_copy_of<H: Hardware>(hardware: &H, frame: Frame, copy: Real) -> bool {
+    let places = (0..).step_by(8).zip(frame.doublewords());
+    places.into_iter().all(|(offset, place)| {
+        let original = hardware.load_u64(place);
+        let copied = hardware.hsa_load(copy.offset(offset));
+        let replaced = sensitive::differing(original, copied);
+        sensitive::replace(original, replaced) == copied
+    })
+}
+
+/// A code copy that is in use but not one of its page. What a device may be changing at the moment is left out, and so is
+/// a page whose state is changing.
+#[must_use]
+pub fn changed_copy<H: Hardware>(configuration: &Configuration, hardware: &H) -> Option<Real> {
+    let pages = &configuration.page_frames;
+    pages.owners.iter().find_map(|owner| {
+        let _alone = pages.changing.try_lock()?;
+        let owner = owner.load(Ordering::Relaxed).checked_sub(1)?;
+        let at = Absolute(u64::from(owner) * PAGE);
+        let PageState::Copied(copy) = pages.state(at) else {
+            return None;
+        };
+        let frame = frame(configuration, at)?;
+        let is_good = pages.is_stored_into_by_device(at) || is_copy_of(hardware, frame, copy);
+        (!is_good).then_some(copy)
+    })
 }
 
 /// Tells the scanner that the page at `at` is about to be stored into.

@@ -68,6 +68,7 @@ mod pool;
 mod protection;
 mod renewal;
 mod spaces;
+pub mod whole;
 
 use catch_up::catch_up;
 use identity::{build_private, identity_asce};

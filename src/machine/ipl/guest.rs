@@ -19,7 +19,7 @@ use crate::guest::state::account::{Account, Charges, Counted, Mode};
 use crate::guest::state::assist::Assist;
 use crate::guest::state::channels::Channels;
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::device::Device;
+use crate::guest::state::device::{Device, ROOM_LENGTH};
 use crate::guest::state::page_frames::PageFrames;
 use crate::guest::state::recording::{NULLIFY, Step, Support};
 use crate::guest::state::schedule::AfterSample;
@@ -198,6 +198,10 @@ pub(super) fn start(
         plan.pool_length,
         prefixes,
     );
+    // The host may have staged something there.
+    for room in plan.rooms() {
+        native.hsa_fill(room, ROOM_LENGTH, 0);
+    }
     let devices = plan.rooms().map(Device::new).map(Box::new).map(Box::leak);
     let channels = Channels::new(plan.programs, devices);
     let mut configuration = Configuration::new(
@@ -283,6 +287,7 @@ pub(super) fn start(
         plan,
         cpus: cells,
         open,
+        looked: block.has(flags::CHECK_HSA).then(AtomicU64::default),
         samples_for_host: block.interval.get() != 0,
         shared,
         his: Box::leak(Box::new(Service::new(cpus))),

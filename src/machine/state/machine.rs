@@ -24,6 +24,7 @@ use crate::machine::state::window::Looked;
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::slice;
+use core::sync::atomic::AtomicU64;
 extern crate alloc;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -103,6 +104,8 @@ pub struct Machine {
     pub open: (u64, u64),
     /// The sums of what must not change.
     pub sums: Sums,
+    /// When the HSA was last found to be whole, in a run that asks now and then.
+    pub looked: Option<AtomicU64>,
     /// Whether the host uses the machine's sampling function, for its own profile.
     pub samples_for_host: bool,
     /// Turns, input and traced events.

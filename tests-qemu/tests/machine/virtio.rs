@@ -1,7 +1,7 @@
 //! A program that drives virtio devices by itself reaches what it may reach, and nothing else.
 //!
 //! The guest works as a driver does, and then has the devices find addresses of the hardware system area in every
-//! place. When it has ended, the machine compares that area with what it was (wait state 205). Here the disk is
+//! place. Every second of its time and when it has ended, the machine looks whether that area is whole (wait state 205). Here the disk is
 //! examined: each doubleword of it says who wrote it. There is one device of each kind that a guest sees.
 
 use std::{fs, path::Path};
@@ -62,6 +62,7 @@ fn with_more_devices(
         mode,
         cpus: Some(cpus),
         strict,
+        check_hsa: true,
         qemu: Some(qemu.path.clone()),
         ..ipl::options(guest)
     };

@@ -128,6 +128,11 @@ pub fn plan<'g>(
         } else {
             0
         }
+        | if options.check_hsa {
+            flags::CHECK_HSA
+        } else {
+            0
+        }
         | if options.count_paths {
             flags::COUNT_PATHS
         } else {

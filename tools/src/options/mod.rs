@@ -111,6 +111,8 @@ pub struct RunOptions {
     pub cryptography: bool,
     /// Whether the machine looks at each EXECUTE that could make a sensitive instruction, however harmless it has been.
     pub strict: bool,
+    /// Whether the machine looks now and then whether the hardware system area is whole.
+    pub check_hsa: bool,
     /// Program-event recording.
     pub events: Events,
     /// What the operator says before the guest starts.
@@ -195,6 +197,7 @@ impl RunOptions {
             limit: None,
             cryptography: false,
             strict: false,
+            check_hsa: false,
             events: Events::default(),
             operator: Vec::new(),
             when_waiting: Vec::new(),

@@ -938,8 +938,16 @@ fn two_cpus_that_use_both_forms_tell_no_device_anything_but_its_own_rings() {
             Below::new(4, &[8], is_modern),
         ]);
         println!("seed {seed:x}");
-        for _ in 0..STEPS_OF_A_MACHINE {
+        for step in 0..STEPS_OF_A_MACHINE {
             told.step(&mut random);
+            if step % 64 == 0 {
+                let Bench {
+                    configuration,
+                    hardware,
+                    ..
+                } = &told.bench;
+                assert_eq!(room::changed_in_rooms(configuration, hardware), None);
+            }
         }
         let below = told.below.borrow();
         for (sum, counts) in set_queues.iter_mut().zip(below.set_queues) {

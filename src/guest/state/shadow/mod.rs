@@ -188,6 +188,22 @@ impl SharedShadow {
         ))
     }
 
+    /// The region tables, and the segment tables that the CPUs share: where they begin, and their bytes.
+    pub(crate) const fn upper_tables(&self) -> (Real, u64) {
+        let begin = Real(self.identity.0 + 2 * self.identity_side);
+        let tables = if self.regions > 1 {
+            2 * (self.regions - 1 + MAXIMUM_CPUS as u64)
+        } else {
+            0
+        };
+        (begin, tables * TABLE)
+    }
+
+    /// Bytes of the identity tables that each CPU has of its own.
+    pub(crate) const fn own_length(&self) -> u64 {
+        2 * PRIVATE_SIDE
+    }
+
     pub(crate) const fn identity_table(&self, segment: u64, side: Side) -> Real {
         Real(self.identity.0 + side as u64 * self.identity_side + segment * PAGE_TABLE)
     }

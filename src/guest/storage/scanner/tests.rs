@@ -659,3 +659,37 @@ fn a_relative_target_that_would_be_in_a_page_with_its_execute_is_performed() {
     assert!(is_near(0x5_0FFC, 0x5_1000, LARL));
     assert!(!is_near(0x5_0FFC, 0x5_1002, LARL));
 }
+
+#[test]
+fn a_copy_that_differs_by_anything_but_what_is_replaced_is_found() {
+    let mut bench = bench();
+    let state = scanner::make_executable(
+        &bench.configuration,
+        &mut bench.hardware,
+        Absolute(CODE),
+        Entry::At(0x100),
+    );
+    let PageState::Copied(copy) = state else {
+        panic!("the page has no copy");
+    };
+    let is_whole =
+        |bench: &Bench| scanner::changed_copy(&bench.configuration, &bench.hardware).is_none();
+    assert!(is_whole(&bench));
+    for offset in [0, 0x100, 0x180, 0xFF8] {
+        let at = copy.offset(offset);
+        let before = bench.hardware.hsa_load(at);
+        bench.hardware.hsa_store(at, before ^ 1 << 20);
+        assert!(!is_whole(&bench), "{offset:x}");
+        // A device may be storing into the page.
+        let frames = &bench.configuration.page_frames;
+        frames.device_stores(Absolute(PAGE_AT));
+        assert!(is_whole(&bench), "{offset:x}");
+        frames.device_has_stored(Absolute(PAGE_AT));
+        bench.hardware.hsa_store(at, before);
+    }
+    assert!(is_whole(&bench));
+    // What a page without a copy had does not matter.
+    scanner::store_into(&bench.configuration, &mut bench.hardware, Absolute(PAGE_AT));
+    bench.hardware.hsa_store(copy, 1);
+    assert!(is_whole(&bench));
+}

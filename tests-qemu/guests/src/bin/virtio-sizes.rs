@@ -125,15 +125,30 @@ fn numbers(device: &mut Device) {
     holds("a queue without rings is not looked at", answer == 0);
 }
 
+/// Resets a device and accepts these features and version 1. Then the program has not chosen a revision any more.
+fn accept(device: &Device, features: &[u8; 5]) {
+    forget_revision(device);
+    for command in [
+        Command(SET_REVISION, 0, &[0, 1, 0, 0]),
+        Command(RESET, 0, &[]),
+        Command(WRITE_STATUS, 0, &[3]),
+        Command(WRITE_FEATURES, 0, features),
+        Command(WRITE_FEATURES, 0, &[1, 0, 0, 0, 1]),
+        Command(WRITE_STATUS, 0, &[11]),
+    ] {
+        let _ = device.subchannel.program(&[command]);
+    }
+    forget_revision(device);
+    for at in (0..0x1_0000).step_by(8) {
+        store(device.base + at, 0_u64);
+    }
+}
+
 /// A larger size in the older form: the device's used buffers would lie over descriptors.
 fn larger(disk: &mut Device, length: u64, table: u64) {
     const SIZE: u64 = 1024;
     let subchannel = disk.subchannel;
-    forget_revision(disk);
-    let _ = subchannel.program(&[Command(RESET, 0, &[])]);
-    for at in (0..0x1_0000).step_by(8) {
-        store(disk.base + at, 0_u64);
-    }
+    accept(disk, &[0; 5]);
     holds(
         "a larger size is accepted",
         older(disk, 0, SIZE as u16) == DONE,
@@ -179,27 +194,11 @@ fn address(card: &Device) -> u64 {
 fn smaller(card: &mut Device) {
     const NEW: u64 = 0xA0A1_A2A3_A4A5;
     let subchannel = card.subchannel;
-    let choose = |card: &Device| {
-        forget_revision(card);
-        let _ = (card.subchannel).program(&[Command(SET_REVISION, 0, &[0, 1, 0, 0])]);
-    };
-    choose(card);
-    for command in [
-        Command(RESET, 0, &[]),
-        Command(WRITE_STATUS, 0, &[3]),
-        Command(WRITE_FEATURES, 0, &ADDRESS_IS_SET),
-        Command(WRITE_FEATURES, 0, &[1, 0, 0, 0, 1]),
-        Command(WRITE_STATUS, 0, &[11]),
-    ] {
-        let _ = subchannel.program(&[command]);
-    }
     let before = address(card);
-    forget_revision(card);
-    for at in (0..0x1_0000).step_by(8) {
-        store(card.base + at, 0_u64);
-    }
+    accept(card, &ADDRESS_IS_SET);
     holds("a smaller size is refused", older(card, 1, 8) != DONE);
-    choose(card);
+    forget_revision(card);
+    let _ = subchannel.program(&[Command(SET_REVISION, 0, &[0, 1, 0, 0])]);
     // The queue for controls, with the parts of queue 0.
     let data = Device::queue_data(2, 16, card.queues[0].parts);
     (card.queues[0].size, card.queues[0].offered) = (16, 0);
