@@ -18,7 +18,7 @@ use crate::state::pending_work::PendingWork;
 use crate::state::shadow::alone::Alone;
 use crate::state::text::Text;
 use crate::state::vcpu::{LIVE, Vcpu};
-use crate::storage::scanner::InPlace;
+use crate::storage::scanner::{Cover, InPlace};
 use crate::storage::{self, shadow};
 use arch::address::Virtual;
 use arch::interruption::{Class, Ending, ProgramInterruption as Exception, ending, is_access};
@@ -236,20 +236,19 @@ fn of_text<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         cpu.account.correct(1, charged, problem);
         return Next::Run;
     }
-    if performed == Ok(Outcome::Unknown) {
-        if is_uncovered(cpu, configuration, hardware, None, charged) {
+    if performed == Ok(Outcome::Unknown) && code == Exception::Operation.code() {
+        let cover = access::uncover(cpu, configuration, hardware, None);
+        let enclosing = match cover {
+            Cover::Absent => Some(performed),
+            Cover::Removed => None,
+            Cover::Kept => enclosing(cpu, configuration, hardware),
+        };
+        let Some(outcome) = enclosing else {
+            cpu.account.correct(0, charged, problem);
+            note_trap(cpu);
             return Next::Run;
-        }
-        if code == Exception::Operation.code() {
-            performed = match enclosing(cpu, configuration, hardware) {
-                None => {
-                    cpu.account.correct(0, charged, problem);
-                    note_trap(cpu);
-                    return Next::Run;
-                }
-                Some(performed) => performed,
-            };
-        }
+        };
+        performed = outcome;
     }
     conclude(
         cpu,
@@ -325,9 +324,6 @@ fn enclosing<H: Hardware>(
     hardware: &mut H,
 ) -> Option<Performed> {
     let at = Virtual(cpu.psw.address);
-    if access::in_place(cpu, configuration, hardware, at) != InPlace::Covered {
-        return Some(Ok(Outcome::Unknown));
-    }
     let performed = instead(cpu, configuration, hardware, at);
     if performed == Ok(Outcome::Unknown) {
         shadow::alone::request(cpu, cpu.text.bytes, None);
@@ -422,8 +418,8 @@ fn alone<H: Hardware>(
     )
 }
 
-/// Whether the instruction at the PSW's address, or its `target` if it is an EXECUTE, trapped only because it was covered.
-/// It is uncovered now, and the guest continues with it.
+/// Whether the EXECUTE at the PSW's address, or its `target`, trapped only because it was covered. It is uncovered now, and
+/// the guest continues with it.
 #[cold]
 fn is_uncovered<H: Hardware>(
     cpu: &mut Vcpu,
@@ -433,7 +429,8 @@ fn is_uncovered<H: Hardware>(
     charged: i64,
 ) -> bool {
     let code = cpu.interruption.code();
-    if code != Exception::Operation.code() || !access::uncover(cpu, configuration, hardware, target)
+    if code != Exception::Operation.code()
+        || access::uncover(cpu, configuration, hardware, target) != Cover::Removed
     {
         return false;
     }

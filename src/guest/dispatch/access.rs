@@ -10,7 +10,7 @@ use crate::state::configuration::Configuration;
 use crate::state::page_frames::PageState;
 use crate::state::text::Text;
 use crate::state::vcpu::Vcpu;
-use crate::storage::scanner::{self, Entry, InPlace};
+use crate::storage::scanner::{self, Cover, Entry, InPlace};
 use crate::storage::{self, Checked, Piece, dat, moved, shadow};
 use arch::address::{Absolute, PAGE, PREFIX_AREA, Virtual};
 use arch::control::{self, CR0_LOW_ADDRESS_PROTECTION};
@@ -484,7 +484,7 @@ fn target_not_fetched<H: Hardware>(
     }
 }
 
-/// Whether the instruction at the PSW's address, or its `target` if it is an EXECUTE, was covered. It is uncovered now.
+/// What covers the instruction at the PSW's address, or its `target` if it is an EXECUTE. It is uncovered, if it can be.
 ///
 /// Another CPU may have uncovered it since this CPU met it, or the page may have changed. So if any page was
 /// uncovered or changed since, the instruction is tried once more.
@@ -494,20 +494,26 @@ pub(super) fn uncover<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
     target: Option<Virtual>,
-) -> bool {
+) -> Cover {
+    let mut cover = Cover::Absent;
     if !shadow::has_single_table(cpu) {
         let here = Virtual(cpu.psw.address);
-        let found = uncover_at(cpu, configuration, hardware, here)
-            || target.is_some_and(|target| uncover_at(cpu, configuration, hardware, target));
-        if found {
+        cover = uncover_at(cpu, configuration, hardware, here);
+        if cover != Cover::Removed
+            && let Some(target) = target
+        {
+            cover = uncover_at(cpu, configuration, hardware, target);
+        }
+        if cover == Cover::Removed {
             cpu.uncovered = cpu.uncovered.wrapping_add(1);
-            return true;
+            return Cover::Removed;
         }
     }
     // Last, so that nobody does it between this and the look at the place.
     let uncovered = configuration.page_frames.uncovered.load(Ordering::Acquire);
-    core::mem::replace(&mut cpu.uncovered, uncovered) != uncovered
-        || shadow::stale(cpu, configuration)
+    let tries_again = core::mem::replace(&mut cpu.uncovered, uncovered) != uncovered
+        || shadow::stale(cpu, configuration);
+    if tries_again { Cover::Removed } else { cover }
 }
 
 /// Uncovers the instruction at an address, if it is covered.
@@ -517,10 +523,10 @@ fn uncover_at<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
     at: Virtual,
-) -> bool {
+) -> Cover {
     let found = storage::resolve(cpu, configuration, hardware, at, 2, Access::Execute);
     let Ok(claim) = found else {
-        return false;
+        return Cover::Absent;
     };
     // At the end of a page, only the next one may show whether it is an instruction.
     let is_assigned = storage::is_within_a_page(at)

@@ -366,24 +366,33 @@ pub fn trust<H: Hardware>(
     true
 }
 
-/// Control has come to `at`, where an instruction should not trap. Returns `true` if it trapped because it was covered
-/// in the copy. It and all that is known to follow from it are uncovered then. `is_assigned` says whether it is an
-/// instruction, by all of its text, which may extend into the next page.
+/// What covers a place to which control has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cover {
+    /// Nothing: what trapped is what stands there.
+    Absent,
+    /// Nothing any more.
+    Removed,
+    /// A replacement that stays, because the machine is strict, because no instruction is known to begin there, or because what
+    /// begins there extends into the next page.
+    Kept,
+}
+
+/// Control has come to `at`, where an instruction should not trap. If it trapped because it was covered in the copy, it and
+/// all that is known to follow from it are uncovered. `is_assigned` says whether it is an instruction, by all of its text,
+/// which may extend into the next page.
 #[inline]
 pub fn uncover<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
     at: Absolute,
     is_assigned: bool,
-) -> bool {
+) -> Cover {
     let pages = &configuration.page_frames;
-    if configuration.strict {
-        return false;
-    }
     let _alone = pages.changing.lock();
     match pages.state(at) {
         PageState::Copied(copy) => uncover_in(configuration, hardware, copy, at, is_assigned),
-        _ => false,
+        _ => Cover::Absent,
     }
 }
 
@@ -396,16 +405,16 @@ fn uncover_in<H: Hardware>(
     copy: Real,
     at: Absolute,
     is_assigned: bool,
-) -> bool {
+) -> Cover {
     let pages = &configuration.page_frames;
     let Some(frame) = frame(configuration, at) else {
-        return false;
+        return Cover::Absent;
     };
-    if !differs(hardware, frame, copy, at) {
-        return false;
+    if !differs(hardware, frame, copy, at) || is_sensitive(configuration, hardware, frame, at) {
+        return Cover::Absent;
     }
-    if is_sensitive(configuration, hardware, frame, at) {
-        return false;
+    if configuration.strict {
+        return Cover::Kept;
     }
     let offset = at.byte_index() as usize;
     let caught = configuration.assist.caught();
@@ -413,18 +422,18 @@ fn uncover_in<H: Hardware>(
     hardware.load(frame.origin(), &mut text);
     let before = replaced_in(hardware, copy, &text);
     if !before.contains(offset) {
-        return false;
+        return Cover::Absent;
     }
     let mut after = sensitive::scan_again(&text, &before, (offset, is_assigned), caught);
     if pages.ends(at) {
         after.insert_all(&strict::ends(&text));
     }
     if after.contains(offset) {
-        return false;
+        return Cover::Kept;
     }
     replace(hardware, copy, &text, &before, &after);
     pages.uncovered.fetch_add(1, Ordering::Release);
-    true
+    Cover::Removed
 }
 
 /// Tests whether a device has stored into a page since it was copied, and makes the page data if so: a device does not
