@@ -105,7 +105,7 @@ pub trait Passing {
     fn idle(&mut self);
     /// This CPU has the turn again.
     fn has_turn(&mut self);
-    /// In real time, before it tests whether there is work by now.
+    /// In real time, before it rests: what it holds that another CPU needs to end the guest is given back when this returns.
     fn before_resting(&mut self);
     /// In real time: every CPU waits, and no clock, no order and no signal ends that. No other CPU finds this meanwhile.
     /// Returns whether this CPU has done something about it, and must not wait.
@@ -143,6 +143,9 @@ pub fn give(words: &impl Words, me: u16, reason: Reason, cpu: &mut impl Passing)
             words.or(Word::Ready, bit(me));
         }
     }
+    if !words.exact() && reason != Reason::Yield {
+        cpu.before_resting();
+    }
     let was_last = words.and(Word::Awake, !bit(me)) == bit(me);
     if was_last
         && matches!(reason, Reason::Stopped | Reason::Ended)
@@ -171,7 +174,6 @@ pub fn awake(words: &impl Words, me: u16) {
 
 /// In real time: waits, unless there is work by now.
 fn rest(words: &impl Words, me: u16, cpu: &mut impl Passing) {
-    cpu.before_resting();
     if words.load(Word::Ready) & bit(me) == 0 && !looks_again(words, me, cpu) {
         cpu.rest();
     }

@@ -16,6 +16,7 @@ use crate::machine::his;
 use crate::machine::integrity;
 use crate::machine::io::console;
 use crate::machine::io::failure::{self, WaitState};
+use crate::machine::io::log;
 use crate::machine::stacks;
 use crate::machine::state::machine::{Cpu, Machine};
 use crate::machine::state::window::Traced;
@@ -144,7 +145,14 @@ fn guest_ended(cpu: &mut Cpu) -> ! {
 /// Ends the run: `vcpu` is the CPU that it ended on, `code` its exit code if that is the reason.
 fn end(machine: &'static Machine, vcpu: &Vcpu, reason: Reason, code: u8, why: WaitState) -> ! {
     let (address, psw) = (vcpu.address, vcpu.psw);
-    failure::stop_others();
+    // What waits in real time may be writing on the console, and the operator ends a guest whose CPUs execute.
+    failure::stop_others_without(|| {
+        let traces = &machine.configuration.tracing.traces;
+        console::is_held()
+            || log::is_held()
+            || traces.is_locked()
+            || machine.shared.events.is_held()
+    });
     let tod = instruction::stckf();
     console::state(&GuestEnded {
         cpu: address.into(),

@@ -192,7 +192,12 @@ impl Passing for Waiting<'_> {
     fn wait(&mut self) {}
     fn idle(&mut self) {}
     fn has_turn(&mut self) {}
-    fn before_resting(&mut self) {}
+    fn before_resting(&mut self) {
+        if let Some((words, _)) = self.woken_by {
+            let is_awake = words.load(Word::Awake) & bit(0) != 0;
+            assert!(is_awake, "no other CPU ends the guest meanwhile");
+        }
+    }
     fn care_for_all(&mut self) -> bool {
         self.has_cared = true;
         self.answer

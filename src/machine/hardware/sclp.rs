@@ -62,6 +62,11 @@ impl Calls {
         self.block.lock()
     }
 
+    /// Whether a CPU has the block at the moment.
+    pub fn is_held(&self) -> bool {
+        self.block.is_locked()
+    }
+
     /// Takes the block away from whoever held it.
     ///
     /// # Safety

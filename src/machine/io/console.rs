@@ -241,6 +241,12 @@ pub fn say(text: fmt::Arguments<'_>) {
     operator.send();
 }
 
+/// Whether a CPU has the console at the moment.
+#[must_use]
+pub fn is_held() -> bool {
+    OUTPUT.is_locked() || sclp::SCCB.is_held()
+}
+
 /// For a failing machine: takes the console from the CPU that held it.
 ///
 /// # Safety

@@ -72,6 +72,11 @@ impl Events {
         }
     }
 
+    /// Whether a CPU has events at hand at the moment.
+    pub fn is_held(&self) -> bool {
+        self.streams.iter().any(Mutex::is_locked)
+    }
+
     /// Sends the events of all CPUs that wait, and their ends. Only this CPU runs.
     pub fn finish(&self) {
         for stream in &self.streams {

@@ -3,6 +3,8 @@
 //!
 //! The book lists the addresses, for those who find a machine in such a wait.
 
+use crate::arch::condition::ConditionCode;
+use crate::arch::cpu::MAXIMUM_CPUS;
 use crate::arch::psw::{ADDRESSING_64, Psw, WAIT};
 use crate::link::frame::Channel;
 use crate::link::state::{FailureHead, Payload};
@@ -79,14 +81,55 @@ pub fn stop(why: WaitState) -> ! {
     unsafe { instruction::lpswe(&psw) }
 }
 
-/// Stops every other CPU.
-pub fn stop_others() {
-    let me = instruction::stap();
-    for cpu in 0..crate::arch::cpu::MAXIMUM_CPUS as u16 {
-        if cpu != me {
-            // SAFETY: a stopped CPU runs nothing. Order 5 is stop; busy is tried again.
-            while unsafe { instruction::sigp(cpu, 5, 0) }.0 as u8 == 2 {}
+/// SIGNAL PROCESSOR orders.
+const SENSE: u8 = 1;
+const START: u8 = 4;
+const STOP: u8 = 5;
+/// The bit of a stopped CPU in a status.
+const STOPPED: u64 = 0x40;
+
+/// SIGNAL PROCESSOR; busy is tried again. Returns whether the CPU is stopped, or not operational.
+fn signal(cpu: u16, order: u8) -> bool {
+    loop {
+        // SAFETY: a stopped CPU runs nothing, and one that is started goes on where it was stopped.
+        let (code, status) = unsafe { instruction::sigp(cpu, order, 0) };
+        match code {
+            ConditionCode::Two => {}
+            ConditionCode::Three => return true,
+            _ => return status & STOPPED != 0,
         }
+    }
+}
+
+/// Stops every other CPU. Returns those that were not stopped before: one bit each, from the right.
+pub fn stop_others() -> u64 {
+    let me = instruction::stap();
+    let mut running = 0;
+    for cpu in (0..MAXIMUM_CPUS as u16).filter(|&cpu| cpu != me) {
+        if !signal(cpu, SENSE) {
+            running |= 1 << cpu;
+        }
+        signal(cpu, STOP);
+    }
+    running
+}
+
+/// Stops every other CPU at a moment at which none of them has what `is_held` finds to be held: a CPU that has it goes on for
+/// a while.
+pub fn stop_others_without(is_held: impl Fn() -> bool) {
+    loop {
+        let stopped = stop_others();
+        let those = || (0..MAXIMUM_CPUS as u16).filter(|&cpu| stopped & 1 << cpu != 0);
+        // The order is accepted before it is carried out.
+        those().for_each(|cpu| while !signal(cpu, SENSE) {});
+        if !is_held() {
+            break;
+        }
+        those().for_each(|cpu| {
+            signal(cpu, START);
+        });
+        // A CPU that is stopped again at once would do nothing.
+        (0..100_000).for_each(|_| core::hint::spin_loop());
     }
 }
 

@@ -24,6 +24,11 @@ static STATE: State = State {
     inner: UnsafeCell::new((defmt::Encoder::new(), heapless::Vec::new())),
 };
 
+/// Whether a CPU writes a log frame at the moment.
+pub fn is_held() -> bool {
+    STATE.taken.load(Ordering::Acquire)
+}
+
 #[defmt::global_logger]
 struct Logger;
 

@@ -5,5 +5,5 @@ pub mod console;
 pub mod events;
 pub mod failure;
 pub mod input;
-mod log;
+pub mod log;
 pub mod watchdog;
