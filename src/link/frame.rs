@@ -324,19 +324,25 @@ impl<const N: usize> Decoder<N> {
         self.open
     }
 
+    /// Keeps bytes of a frame.
+    fn keep(&mut self, bytes: &[u8]) {
+        let end = self.filled + bytes.len();
+        match self.buffer.get_mut(self.filled..end) {
+            Some(place) => {
+                place.copy_from_slice(bytes);
+                self.filled = end;
+            }
+            None => self.overrun = true,
+        }
+    }
+
     /// Takes one byte.
     pub fn push(&mut self, byte: u8) -> Received<'_> {
         if byte != DELIMITER {
             if !self.open {
                 return Received::Text(byte);
             }
-            match self.buffer.get_mut(self.filled) {
-                Some(place) => {
-                    *place = byte;
-                    self.filled += 1;
-                }
-                None => self.overrun = true,
-            }
+            self.keep(&[byte]);
             return Received::Nothing;
         }
         self.open = true;
@@ -353,6 +359,27 @@ impl<const N: usize> Decoder<N> {
                 self.bad += 1;
                 Received::Bad
             }
+        }
+    }
+}
+
+impl Decoder {
+    /// Takes bytes as [`push`](Self::push) does until one of them gives something, and removes those from the front of `bytes`.
+    /// `bytes` is empty if none of them does.
+    ///
+    /// It is compiled with this crate, and so it is fast in a host command that is not compiled for speed.
+    pub fn take(&mut self, bytes: &mut &[u8]) -> Received<'_> {
+        let whole = *bytes;
+        let end = match self.open {
+            true => whole.iter().position(|&byte| byte == DELIMITER),
+            false => Some(0),
+        };
+        let (now, later) = whole.split_at(end.unwrap_or(whole.len()));
+        self.keep(now);
+        *bytes = later.get(1..).unwrap_or_default();
+        match later.first() {
+            Some(&byte) => self.push(byte),
+            None => Received::Nothing,
         }
     }
 }

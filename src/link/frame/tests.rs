@@ -35,16 +35,41 @@ fn groups(frame: &[u8]) -> Vec<u8> {
     lengths
 }
 
-fn receive(decoder: &mut Decoder, bytes: &[u8]) -> (Vec<u8>, Vec<(Channel, Vec<u8>)>) {
-    let (mut text, mut frames) = (Vec::new(), Vec::new());
+/// What was received: text, and frames.
+type Heard = (Vec<u8>, Vec<(Channel, Vec<u8>)>);
+
+fn hear(heard: &mut Heard, received: Received<'_>) {
+    match received {
+        Received::Text(byte) => heard.0.push(byte),
+        Received::Frame(frame) => heard.1.push((frame.channel, frame.payload.to_vec())),
+        Received::Nothing | Received::Bad => {}
+    }
+}
+
+/// Receives byte by byte, and once more as pieces of several lengths, which gives the same.
+fn receive(decoder: &mut Decoder, bytes: &[u8]) -> Heard {
+    let mut in_pieces = Decoder {
+        buffer: decoder.buffer,
+        ..*decoder
+    };
+    let (mut heard, mut again) = (Heard::default(), Heard::default());
     for &byte in bytes {
-        match decoder.push(byte) {
-            Received::Text(byte) => text.push(byte),
-            Received::Frame(frame) => frames.push((frame.channel, frame.payload.to_vec())),
-            Received::Nothing | Received::Bad => {}
+        hear(&mut heard, decoder.push(byte));
+    }
+    let mut rest = bytes;
+    for length in (1..).map(|n| n * 7 % 300 + 1) {
+        let (mut piece, later) = rest.split_at(rest.len().min(length));
+        while !piece.is_empty() {
+            hear(&mut again, in_pieces.take(&mut piece));
+        }
+        rest = later;
+        if rest.is_empty() {
+            break;
         }
     }
-    (text, frames)
+    assert_eq!(again, heard);
+    assert_eq!(in_pieces.bad, decoder.bad);
+    heard
 }
 
 #[test]

@@ -66,8 +66,8 @@ impl Kind {
         if self.0 == 6 {
             options.mode = Mode::Interactive;
         }
-        options.silence = Duration::from_secs(6);
-        options.limit = Some(Duration::from_secs(15));
+        options.silence = Duration::from_secs(4);
+        options.limit = Some(Duration::from_secs(7));
         let outcome = ipl::above(&options).unwrap();
         let story = ipl::story(&outcome);
         assert_eq!(outcome.end, End::TimeLimit, "{}: {story}", self.1);
@@ -80,7 +80,7 @@ impl Kind {
 
     /// The operator ends the guest some time after it has begun.
     fn is_ended_by_the_operator(self, mode: Mode) {
-        const AFTER: Duration = Duration::from_secs(5);
+        const AFTER: Duration = Duration::from_secs(2);
         let file = self.guest();
         let directory = TempDir::new().unwrap();
         let mut options = self.options(&file, mode);

@@ -13,6 +13,8 @@ use tests_qemu::{ipl, suite::test};
 const GUEST: &str = "random-translations";
 /// Blocks of a run.
 const BLOCKS: u64 = 60;
+/// Blocks of the run of `cargo test`.
+const SOME_BLOCKS: u64 = 24;
 /// Blocks of a run above two machines, where each takes many times as long.
 const FEW_BLOCKS: u64 = 12;
 
@@ -79,18 +81,13 @@ fn compare(nested: u32, seed: u64, blocks: u64) -> Result<()> {
 
 #[test]
 fn every_access_by_random_tables_is_as_on_bare_qemu() {
-    compare(0, 1, BLOCKS).unwrap();
-}
-
-#[test]
-fn every_access_by_other_random_tables_is_as_on_bare_qemu() {
-    compare(0, 2, BLOCKS).unwrap();
+    compare(0, 1, SOME_BLOCKS).unwrap();
 }
 
 #[test]
 #[ignore = "long: cargo soak runs it"]
 fn every_access_by_more_random_tables_is_as_on_bare_qemu() {
-    for seed in ipl::seeds("3 4") {
+    for seed in ipl::seeds("1 2 3 4") {
         compare(0, seed, BLOCKS).unwrap();
     }
 }

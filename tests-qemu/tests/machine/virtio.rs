@@ -158,10 +158,18 @@ fn random_programs_leave_the_machine_whole(mode: Mode, cpus: u32, rounds: u64) {
 
 #[test]
 fn random_channel_programs_leave_the_machine_whole() {
-    random_programs_leave_the_machine_whole(Mode::Exact, 1, 10_000);
+    random_programs_leave_the_machine_whole(Mode::Exact, 1, 2_500);
 }
 
 #[test]
 fn random_channel_programs_of_two_cpus_leave_the_machine_whole() {
-    random_programs_leave_the_machine_whole(Mode::Exact, 2, 10_000);
+    random_programs_leave_the_machine_whole(Mode::Exact, 2, 2_500);
+}
+
+#[test]
+#[ignore = "long: cargo soak runs it"]
+fn ten_thousand_random_channel_programs_leave_the_machine_whole() {
+    for cpus in [1, 2] {
+        random_programs_leave_the_machine_whole(Mode::Exact, cpus, 10_000);
+    }
 }

@@ -200,8 +200,9 @@ impl<'t> Above<'t> {
     /// Keeps what the console has brought. Says what the inner machine's guest wrote and what errors the machine reported.
     pub fn take(&mut self, bytes: &[u8]) -> Result<(Vec<u8>, Vec<String>), WriteError> {
         let (mut console, mut errors, mut boot) = (Vec::new(), Vec::new(), Vec::new());
-        for &byte in bytes {
-            match self.decoder.push(byte) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match self.decoder.take(&mut rest) {
                 Received::Nothing | Received::Bad => {}
                 Received::Text(byte) => boot.push(byte),
                 Received::Frame(frame) => match self.collector.frame(frame)? {

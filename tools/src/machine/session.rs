@@ -278,8 +278,9 @@ impl Session<'_, '_, '_, '_> {
 
     fn bytes(&mut self, decoder: &mut Decoder, bytes: &[u8]) -> Result<(), WriteError> {
         let mut text = Vec::new();
-        for &byte in bytes {
-            let noted = match decoder.push(byte) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let noted = match decoder.take(&mut rest) {
                 Received::Nothing | Received::Bad => continue,
                 Received::Text(byte) => {
                     text.push(byte);

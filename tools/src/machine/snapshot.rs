@@ -101,8 +101,9 @@ struct Heeded {
 impl Heeded {
     fn take(&mut self, decoder: &mut Decoder, bytes: &[u8], step: &mut Step) {
         self.sent.extend_from_slice(bytes);
-        for &byte in bytes {
-            match decoder.push(byte) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match decoder.take(&mut rest) {
                 Received::Nothing | Received::Bad => {}
                 Received::Text(byte) => self.boot.push(byte),
                 Received::Frame(frame) if frame.channel == Channel::RunState => {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use cpumf::{Model, model};
+use cpumf::{Model, model, sampling::block::BasicEntry};
 use record::zos::ProgramParameter;
 use sha2::{Digest, Sha256};
 
@@ -290,8 +290,14 @@ impl Report {
 /// nothing but the samples.
 fn hottest(cpus: &[CpuSamples], names: &Names) -> Vec<Hot> {
     let mut counts: BTreeMap<Line<'_>, u64> = BTreeMap::new();
-    for entry in cpus.iter().flat_map(|cpu| &cpu.entries) {
-        *counts.entry(names.line(entry)).or_default() += 1;
+    // Many samples are of the same place, whose name is looked up once.
+    let mut entries: Vec<BasicEntry> = Vec::new();
+    for cpu in cpus {
+        entries.extend_from_slice(&cpu.entries);
+    }
+    BasicEntry::sort(&mut entries);
+    for same in entries.chunk_by(BasicEntry::eq) {
+        *counts.entry(names.line(&same[0])).or_default() += same.len() as u64;
     }
     let mut hot: Vec<Hot> = counts
         .into_iter()
