@@ -410,7 +410,7 @@ fn a_machine_that_falls_silent_shows_by_qemus_monitor_what_its_cpus_do() {
     let mut file = NamedTempFile::new().unwrap();
     file.write_all(&image).unwrap();
     let mut options = ipl::options(&file.path().display().to_string());
-    options.silence = Duration::from_secs(10);
+    options.silence = Duration::from_secs(4);
     options.sampling = Sampling::Off;
     let never_started = "\"$QEMU\" \"$@\" -S".to_owned();
     for (shell, has_begun) in [(muted(), true), (never_started, false)] {

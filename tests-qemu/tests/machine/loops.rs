@@ -93,7 +93,7 @@ fn a_cpu_that_takes_program_interruptions_without_end_is_reported_and_the_run_go
 fn goes_on(kind: Kind) {
     let file = kind.guest();
     let mut options = kind.options(&file, 1, Mode::Exact);
-    options.limit = Some(Duration::from_secs(12));
+    options.limit = Some(Duration::from_secs(6));
     let outcome = ipl::above(&options).unwrap();
     assert_eq!(outcome.end, End::TimeLimit, "{}", ipl::story(&outcome));
     kind.is_reported(&outcome);
@@ -139,7 +139,7 @@ fn operator_ends(kind: Kind, mode: Mode) {
     options.out = Some(directory.path().to_owned());
     let (sender, input) = mpsc::channel();
     thread::spawn(move || {
-        thread::sleep(Duration::from_secs(12));
+        thread::sleep(Duration::from_secs(5));
         sender.send(Input::Operator("END".to_owned())).unwrap();
         thread::sleep(Duration::from_secs(20));
     });

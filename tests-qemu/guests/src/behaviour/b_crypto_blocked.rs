@@ -18,7 +18,7 @@ guests::clause!(
 guests::case!(run);
 
 /// Functions that each CPU issues.
-const FUNCTIONS: u64 = 10;
+const FUNCTIONS: u64 = 4;
 
 static TURN: AtomicU32 = AtomicU32::new(0);
 static KIND: AtomicU32 = AtomicU32::new(0);
