@@ -1,9 +1,9 @@
 //! How many entries a queue has, according to its device.
 //!
 //! The device is asked when its program sets up a queue, right before that program is started. The subchannel is idle
-//! and enabled then. Nothing of it changes by the question: it keeps its parameter and its enablement, and the status is
-//! taken at once. The machine below may present the interruption of that status nevertheless; it is dropped
-//! ([`taken`](super::attention::taken)).
+//! then; one that is disabled takes neither the question nor the program. Nothing of it changes by the question: it
+//! keeps its parameter and its enablement, and the status is taken at once. The machine below may present the
+//! interruption of that status nevertheless; it is dropped ([`taken`](super::attention::taken)).
 //!
 //! The size that a device has by itself may depend on its features. So nothing is remembered.
 //!
@@ -64,15 +64,15 @@ pub fn entries<H: Hardware>(
     orb.0[..3].copy_from_slice(&[idle.parameter, controls, program.0 as u32]);
     let mut irb = ChannelBlock::ZEROS;
     let started = hardware.channel(ChannelInstruction::Ssch, idle.subsystem, &mut orb);
-    if started != Ok(ConditionCode::Zero) {
-        return Entries::Unknown;
-    }
-    let taken = hardware.channel(ChannelInstruction::Tsch, idle.subsystem, &mut irb);
+    let is_started = started == Ok(ConditionCode::Zero);
+    let taken =
+        is_started.then(|| hardware.channel(ChannelInstruction::Tsch, idle.subsystem, &mut irb));
     let answer = hardware.hsa_load(data);
+    // Also if nothing was started: what nothing uses in the room is zeros.
     hardware.hsa_store(program, 0);
     hardware.hsa_store(data, 0);
     let ending = irb.0[2];
-    if taken != Ok(ConditionCode::Zero) || ending & SCSW_SUBCHANNEL_REFUSED != 0 {
+    if taken != Some(Ok(ConditionCode::Zero)) || ending & SCSW_SUBCHANNEL_REFUSED != 0 {
         Entries::Unknown
     } else if ending & SCSW_DEVICE_REFUSED != 0 {
         Entries::Refused

@@ -244,6 +244,11 @@ impl Told {
         self.check();
     }
 
+    /// The first place in the rooms of the devices that has not what belongs there.
+    fn changed(&self) -> Option<Real> {
+        room::changed_in_rooms(&self.bench.configuration, &self.bench.hardware)
+    }
+
     /// Each access of a device was to what it may access, and the devices know what the machine knows of them.
     fn check(&mut self) {
         let mut below = self.below.borrow_mut();
@@ -516,13 +521,18 @@ fn a_question_leaves_no_trace_of_itself() {
     );
     assert!(held.take_io(u8::MAX).is_none());
     assert_eq!(told.take_status(0, 0).unwrap()[2], DONE);
-    let room = {
-        let subchannel = told.bench.configuration.channels.subchannel(0x1_0000);
-        subchannel.unwrap().device.as_ref().unwrap().room
-    };
-    let question = room.offset(place::QUESTION);
-    let words = [0, 8].map(|offset| told.bench.hardware.hsa_load(question.offset(offset)));
-    assert_eq!(words, [0, 0]);
+    assert_eq!(told.changed(), None);
+}
+
+#[test]
+fn a_question_that_a_disabled_subchannel_does_not_take_leaves_no_trace_either() {
+    let mut told = Told::disk();
+    told.modify(0, 0, 0);
+    let word = told.older_queue(0, 0, 256);
+    told.put(0, &[word]);
+    assert_eq!(told.start(0, 0), 3);
+    assert_eq!(told.changed(), None);
+    assert!(told.known(0).is_none());
 }
 
 #[test]
@@ -941,12 +951,7 @@ fn two_cpus_that_use_both_forms_tell_no_device_anything_but_its_own_rings() {
         for step in 0..STEPS_OF_A_MACHINE {
             told.step(&mut random);
             if step % 64 == 0 {
-                let Bench {
-                    configuration,
-                    hardware,
-                    ..
-                } = &told.bench;
-                assert_eq!(room::changed_in_rooms(configuration, hardware), None);
+                assert_eq!(told.changed(), None);
             }
         }
         let below = told.below.borrow();
