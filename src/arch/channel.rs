@@ -120,6 +120,8 @@ pub const PMCW_SUBCLASS: u32 = 7 << 27;
 pub const PMCW_DEVICE_VALID: u32 = 1 << 16;
 /// Subchannel-status word, word 0: a status is pending.
 pub const SCSW_PENDING: u32 = 1;
+/// Subchannel-status word, word 0: the status is of the start function.
+pub const SCSW_START: u32 = 0x4000;
 /// Subchannel-status word, word 0: the channel program is suspended.
 pub const SCSW_SUSPENDED: u32 = 0x20;
 /// Subchannel-status word, word 0: a function, an activity, or a pending status.

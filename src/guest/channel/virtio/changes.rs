@@ -13,7 +13,7 @@ use crate::state::configuration::Configuration;
 use crate::state::device::{Change, Device, FEATURES_OK, Queue, QueueNumber, QueuePlace, Rings};
 use arch::address::PAGE;
 use arch::channel::{
-    Ccw, SCSW_DEVICE_REFUSED, SCSW_OCCUPIED, SCSW_RUNNING, SCSW_SUBCHANNEL_REFUSED, SCSW_SUSPENDED,
+    Ccw, SCSW_DEVICE_REFUSED, SCSW_RUNNING, SCSW_START, SCSW_SUBCHANNEL_REFUSED, SCSW_SUSPENDED,
 };
 
 /// The program in the copy was started or has ended, and this is the status of its subchannel: changes what is known of
@@ -33,7 +33,8 @@ pub fn settle<H: Hardware>(
         return;
     };
     let [flags, address, ending] = status;
-    let is_over = flags & SCSW_OCCUPIED != 0 && flags & SCSW_RUNNING == 0;
+    // What a device announces by itself has the address of an earlier program in its status.
+    let is_over = flags & SCSW_START != 0 && flags & SCSW_RUNNING == 0;
     if program.changes.is_empty() || !is_over {
         return;
     }

@@ -9,7 +9,8 @@ use crate::storage::scanner::{Entry, make_executable};
 use crate::test_machine::{Bench, Subchannel, TestMachine};
 use arch::address::Absolute;
 use arch::channel::{
-    IoInterruption, PMCW_DEVICE_VALID, SCHIB_STATUS, SCSW_PENDING, SCSW_RUNNING, SCSW_SUSPENDED,
+    IoInterruption, PMCW_DEVICE_VALID, SCHIB_STATUS, SCSW_PENDING, SCSW_RUNNING, SCSW_START,
+    SCSW_SUSPENDED,
 };
 use insn::{Instruction, Operand};
 use std::collections::BTreeSet;
@@ -1376,8 +1377,8 @@ fn a_device_is_changed_by_the_commands_that_were_executed_and_no_others() {
     }
 }
 
-#[test]
-fn a_suspended_program_has_changed_what_is_before_the_suspension() {
+/// A program that is suspended before its second command: features, other features, and a queue.
+fn with_suspended() -> Bench {
     let mut bench = with_device(2);
     let program = [
         0x1140_0005_0000_4000,
@@ -1387,13 +1388,19 @@ fn a_suspended_program_has_changed_what_is_before_the_suspension() {
     bench.set_doublewords(0x2000, &program);
     bench.set_doublewords(DATA, &[0x0100_0000_0000_0000, 0x0200_0000_0000_0000]);
     bench.set_doublewords(DATA + 16, &[RINGS, 8, RINGS + 0x1000, RINGS + 0x2000]);
-    let suspended = [SCSW_SUSPENDED | 1, 0, 0];
+    let suspended = [SCSW_START | SCSW_SUSPENDED | SCSW_PENDING, 0, 0];
     assert_eq!(after(&mut bench, suspended), (1, false));
     assert_eq!(ended(&mut bench, suspended), (1, false));
-    // The program changes the command before it is resumed.
+    bench
+}
+
+/// The program accepts still other features in the command before which it is suspended, and is resumed. It ends behind that
+/// command: what is known then.
+fn after_resumption(bench: &mut Bench) -> (u64, bool) {
     bench.set_doublewords(DATA + 8, &[0x0400_0000_0000_0000]);
     bench.set_doublewords(0x2008, &[0x1140_0005_0000_4008]);
-    issue(&mut bench, Instruction::Rsch {});
+    bench.hardware.subchannels[0].schib[7] = SCSW_START | SCSW_SUSPENDED;
+    assert_eq!(issue(bench, Instruction::Rsch {}), 0);
     let begin = {
         let subchannel = bench.configuration.channels.subchannel(SUBSYSTEM).unwrap();
         subchannel
@@ -1401,8 +1408,11 @@ fn a_suspended_program_has_changed_what_is_before_the_suspension() {
             .word(crate::state::channel_program::WORDS)
             .0 as u32
     };
-    assert_eq!(
-        ended(&mut bench, [0x4007, begin + 8, 0x0C00_0000]),
-        (4, true)
-    );
+    ended(bench, [0x4007, begin + 8, 0x0C00_0000])
+}
+
+#[test]
+fn a_suspended_program_has_changed_what_is_before_the_suspension() {
+    let mut bench = with_suspended();
+    assert_eq!(after_resumption(&mut bench), (4, true));
 }

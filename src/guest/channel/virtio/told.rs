@@ -148,6 +148,13 @@ impl Told {
         self.bench.set_doublewords(block, &words);
     }
 
+    /// The block that designates a subchannel's program names no path that the device has.
+    fn without_path(&mut self, subchannel: usize) {
+        let block = BLOCKS + 0x1000 * subchannel as u64 + 0x108;
+        let word = self.bench.word(block);
+        self.bench.set(block, &(word & !0x8000).to_be_bytes());
+    }
+
     fn start(&mut self, cpu: usize, subchannel: usize) -> u8 {
         let block = BLOCKS + 0x1000 * subchannel as u64 + 0x104;
         self.issue(cpu, subchannel, Instruction::Ssch { second: at(block) })
@@ -623,6 +630,63 @@ fn a_reset_before_which_the_program_was_suspended_and_then_ended_has_not_reset_t
     }
 }
 
+/// A queue with a buffer, whose device announces by the subchannel's interruption.
+fn with_a_buffer() -> Told {
+    let mut told = Told::disk().newer();
+    let indicators = told.command(SET_INDICATORS, 0, &(BLOCKS + 0xF00).to_be_bytes());
+    let on = told.queue(0, 0, 256);
+    for word in [indicators, on] {
+        assert_eq!(told.execute(&[word]), DONE);
+    }
+    let begin = rings_of(0, 0);
+    told.bench
+        .set_doublewords(begin, &[BUFFERS, 0x0000_0001_0002_0000]);
+    told.bench
+        .set_doublewords(begin + 0x5000, &[0x0000_0001_0000_0000]);
+    told.notify(0, 0);
+    // One more for later.
+    let second = [BUFFERS + 8, 0x0000_0001_0002_0000];
+    told.bench.set_doublewords(begin + 16, &second);
+    let offered = [0x0000_0002_0000_0001];
+    told.bench.set_doublewords(begin + 0x5000, &offered);
+    told
+}
+
+#[test]
+fn a_program_that_the_path_does_not_take_has_changed_nothing() {
+    let mut told = with_a_buffer();
+    let word = told.reset(0);
+    told.put(0, &[word]);
+    told.without_path(0);
+    assert_eq!(told.start(0, 0), 0);
+    assert!(told.take_status(0, 0).is_some());
+    assert!(told.known(0).is_some());
+    told.device_works(0, true);
+    assert!(told.take_status(0, 0).is_some());
+    assert!(told.known(0).is_some());
+    assert_ne!(told.ring(0).parts[0], 0);
+}
+
+#[test]
+fn a_device_that_announces_something_has_not_executed_what_follows_a_suspension() {
+    let mut told = with_a_buffer();
+    let words = [told.reset(SUSPEND), told.reset(0)];
+    told.put(0, &words[..1]);
+    assert_eq!(told.start(0, 0), 0);
+    told.device_works(0, true);
+    // While its status is pending, the program is not resumed.
+    told.bench.set_doublewords(PROGRAMS, &words[1..]);
+    assert_eq!(told.issue(0, 0, Instruction::Rsch {}), 1);
+    // The status ends the program.
+    assert!(told.take_status(0, 0).is_some());
+    assert_eq!(told.issue(0, 0, Instruction::Rsch {}), 2);
+    told.notify(0, 0);
+    told.device_works(0, true);
+    assert!(told.take_status(0, 0).is_some());
+    assert!(told.known(0).is_some());
+    assert_ne!(told.ring(0).parts[0], 0);
+}
+
 #[test]
 fn a_command_whose_place_in_the_copy_was_taken_by_another_is_not_executed_any_more() {
     let mut told = Told::new(vec![Below::network(1, false)]).newer();
@@ -891,6 +955,9 @@ impl Told {
                     .map(|_| self.random_command(random, subchannel))
                     .collect();
                 self.put(subchannel, &words);
+                if random.one_in(16) {
+                    self.without_path(subchannel);
+                }
                 let _ = self.start(cpu, subchannel);
                 // Another CPU's program may be there now.
                 if random.one_in(2) {

@@ -49,8 +49,13 @@ const MOST_ENTRIES: u16 = 1024;
 const START_FUNCTION: u32 = 0x4000;
 const HALT_FUNCTION: u32 = 0x2000;
 const CLEAR_FUNCTION: u32 = 0x1000;
+const START_PENDING: u32 = 0x0400;
 const ALERT: u32 = 0x10;
 const ENDED: u32 = 6;
+/// Deferred condition code 3.
+const NOT_OPERATIONAL: u32 = 3 << 24;
+/// ORB controls: the path that devices have.
+const ONLY_PATH: u32 = 0x8000;
 
 /// An access of a device to the HSA.
 #[derive(Clone, Copy, Debug)]
@@ -394,8 +399,16 @@ impl Subsystem {
                     return Code::Two;
                 }
                 subchannel.parameter = block.0[0];
+                // The only path. Without it nothing is executed, and the function stays pending until its status is taken.
+                if block.0[1] & ONLY_PATH == 0 {
+                    let flags = START_FUNCTION | START_PENDING | ALERT | SCSW_PENDING;
+                    subchannel.status[0] = NOT_OPERATIONAL | flags;
+                    self.interrupt(number);
+                    return Code::Zero;
+                }
                 subchannel.next = block.0[2];
-                subchannel.status = [START_FUNCTION, 0, 0];
+                // The address stays that of an earlier program until this one ends.
+                subchannel.status = [START_FUNCTION, subchannel.status[1], 0];
                 self.run(machine, number, false);
             }
             Instruction::Rsch => {
@@ -483,7 +496,7 @@ impl Subsystem {
                 return self.interrupt(number);
             }
             if ccw.flags & SUSPEND != 0 && !is_resumed {
-                subchannel.status = [START_FUNCTION | SCSW_SUSPENDED, 0, 0];
+                subchannel.status[0] = START_FUNCTION | SCSW_SUSPENDED;
                 return;
             }
             is_resumed = false;
