@@ -209,7 +209,8 @@ pub(super) fn ssch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
     }
     let before = information(run)?;
     let status = before.map(|(_, status)| status);
-    if status.is_some_and(|[status, ..]| status & SCSW_OCCUPIED == 0) {
+    let is_idle = status.is_some_and(|[status, ..]| status & SCSW_OCCUPIED == 0);
+    if is_idle {
         changes::abandon(&mut subchannel);
     }
     // If a program may be running, its copy is not touched: the machine below will answer that the subchannel
@@ -219,7 +220,7 @@ pub(super) fn ssch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
         program, device, ..
     } = &mut *subchannel;
     let copied = match &before {
-        Some((block, [status, ..])) if status & SCSW_OCCUPIED == 0 => {
+        Some((block, _)) if is_idle => {
             let idle = Idle {
                 subsystem,
                 parameter: block.0[0],
@@ -237,6 +238,8 @@ pub(super) fn ssch<H: Hardware>(run: &mut Execution<'_, H>, second: Operand) -> 
             monitor::count(run.configuration, run.hardware, before);
         }
         settle(run, &mut subchannel)?;
+    } else if is_idle {
+        changes::forget(&mut subchannel);
     }
     run.done(code)
 }

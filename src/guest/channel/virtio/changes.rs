@@ -74,6 +74,11 @@ pub fn settle<H: Hardware>(
     }
 }
 
+/// The program was not started: it changes nothing.
+pub fn forget(subchannel: &mut Subchannel) {
+    subchannel.program.changes.clear();
+}
+
 /// The program goes no further. A device that has refused rings may have taken their places over nevertheless, so nothing
 /// else gets these.
 pub fn abandon(subchannel: &mut Subchannel) {

@@ -653,6 +653,45 @@ fn with_a_buffer() -> Told {
 }
 
 #[test]
+fn a_program_that_was_not_started_has_changed_nothing() {
+    let mut told = with_a_buffer();
+    told.modify(0, 0, 0);
+    let word = told.reset(0);
+    told.put(0, &[word]);
+    assert_eq!(told.start(0, 0), 3);
+    told.modify(0, 0, enabled());
+    // The status of what the device announces has the address of the last program that was executed.
+    told.device_works(0, true);
+    let [_, address, ending] = told.take_status(0, 0).unwrap();
+    assert_eq!((address, ending), (PROGRAMS as u32 + 8, DONE));
+    assert!(told.known(0).is_some());
+    let words = [told.revision(1), told.queue(0, 0, 256)];
+    for word in words {
+        assert_eq!(told.execute(&[word]), DONE);
+    }
+}
+
+#[test]
+fn a_queue_of_a_program_that_was_not_started_keeps_nothing() {
+    let mut told = Told::disk();
+    told.modify(0, 0, 0);
+    let word = told.queue(0, 0, 8);
+    told.put(0, &[word]);
+    assert_eq!(told.start(0, 0), 3);
+    told.modify(0, 0, enabled());
+    // It has no size yet, and features may be accepted.
+    let words = [
+        told.revision(1),
+        told.features(0, 1, 1),
+        told.queue(0, 0, 256),
+    ];
+    for word in words {
+        assert_eq!(told.execute(&[word]), DONE);
+    }
+    assert_eq!(told.known(0).unwrap().size, 256);
+}
+
+#[test]
 fn a_program_that_the_path_does_not_take_has_changed_nothing() {
     let mut told = with_a_buffer();
     let word = told.reset(0);
