@@ -14,7 +14,7 @@ use crate::state::shadow::{PRIVATE_LENGTH, SharedShadow};
 use crate::state::vcpu::{CpuState, Vcpu};
 use crate::storage::checked::{Checked, Frame, Place, PlacedFrame};
 use arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
-use arch::channel::{CHAIN_COMMAND, Ccw, PMCW_ENABLED, SUBCHANNELS};
+use arch::channel::{CHAIN_COMMAND, Ccw, PMCW_ENABLED, SCSW_PENDING, SUBCHANNELS};
 use arch::condition::ConditionCode;
 use arch::cpu::MAXIMUM_CPUS;
 use arch::extent::Extent;
@@ -739,6 +739,7 @@ impl Hardware for TestMachine {
                 }
                 self.read_features(ccw, block.0[2], usize::from(register as u16));
             }
+            I::Rsch if subchannel.schib[7] & SCSW_PENDING != 0 => return Ok(ConditionCode::One),
             // The resume function is pending.
             I::Rsch => subchannel.schib[7] |= 0x800,
             I::Tsch => block.0[..3].copy_from_slice(&subchannel.schib[7..10]),

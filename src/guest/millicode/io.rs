@@ -21,7 +21,7 @@ use crate::storage;
 use arch::address::{Real, Virtual};
 use arch::channel::{
     IRB_LENGTH, IoInterruption, ORB_MODIFIED_INDIRECT, ORB_TRANSPORT, Orb, PMCW_DEVICE_VALID,
-    PMCW_ENABLED, SCHIB_LENGTH, SCHIB_STATUS, SCSW_OCCUPIED, SCSW_SUSPENDED,
+    PMCW_ENABLED, SCHIB_LENGTH, SCHIB_STATUS, SCSW_OCCUPIED, SCSW_PENDING, SCSW_SUSPENDED,
 };
 use arch::condition::ConditionCode;
 use arch::interruption::ProgramInterruption;
@@ -299,7 +299,8 @@ pub(super) fn order<H: Hardware>(
     if let Some((_, status)) = before {
         changes::settle(run.configuration, run.hardware, &mut subchannel, status);
         // If it is not suspended, the channel may be at any word of the copy, which is not touched.
-        if instruction == ChannelInstruction::Rsch && status[0] & SCSW_SUSPENDED != 0 {
+        let is_resumed = status[0] & (SCSW_SUSPENDED | SCSW_PENDING) == SCSW_SUSPENDED;
+        if instruction == ChannelInstruction::Rsch && is_resumed {
             let Subchannel {
                 program, device, ..
             } = &mut *subchannel;

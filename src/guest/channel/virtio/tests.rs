@@ -1416,3 +1416,12 @@ fn a_suspended_program_has_changed_what_is_before_the_suspension() {
     let mut bench = with_suspended();
     assert_eq!(after_resumption(&mut bench), (4, true));
 }
+
+#[test]
+fn a_program_is_copied_when_it_is_resumed_and_not_while_a_status_is_pending() {
+    let mut bench = with_suspended();
+    bench.set_doublewords(0x2008, &[0x1140_0005_0000_4008]);
+    bench.hardware.subchannels[0].schib[7] = SCSW_START | SCSW_SUSPENDED | SCSW_PENDING;
+    assert_eq!(issue(&mut bench, Instruction::Rsch {}), 1);
+    assert_eq!(after_resumption(&mut bench), (4, true));
+}
