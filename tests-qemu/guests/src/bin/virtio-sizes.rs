@@ -235,6 +235,30 @@ fn smaller(card: &mut Device) {
     let _ = subchannel.program(&[Command(RESET, 0, &[])]);
 }
 
+/// A program that names no path of the device is not executed, whatever the device announces afterwards.
+fn without_path(disk: &mut Device) {
+    let subchannel = disk.subchannel;
+    forget_revision(disk);
+    let is_set_up = disk.set_up(TABLES, 1, Announces::Classic);
+    holds("set up, with indicators", is_set_up);
+    let code = subchannel.start_without_path(&[Command(RESET, 0, &[])]);
+    let is_refused = code == 3 || subchannel.take_status() == Some(0);
+    holds("a program without a path is not executed", is_refused);
+    let is_read = disk.reads(5);
+    // The status by which the device announces that has the address of an earlier program.
+    let _ = subchannel.take_status();
+    let works = is_read && disk.reads(6);
+    holds("the disk is not reset by it", works);
+}
+
+/// A disabled subchannel does not start a program, and the machine asks the device in vain what its size is.
+fn disabled(device: &Device) {
+    let data = Device::queue_data(0, device.queues[0].size, device.queues[0].parts);
+    device.subchannel.disable();
+    let code = (device.subchannel).start(&[Command(SET_QUEUE, 0, &data)]);
+    holds("a disabled subchannel starts nothing", code == 3);
+}
+
 fn run() {
     let (mut disk, mut card) = (None, None);
     for number in 0..16 {
@@ -257,6 +281,7 @@ fn run() {
     };
     fact("entries of the disk's queue", own_size(&disk, 0));
     numbers(&mut disk);
+    without_path(&mut disk);
     let table = disk.table();
     larger(&mut disk, 4095, table);
     larger(&mut disk, 0x600_0000 - 1, 0x600_0000);
@@ -265,5 +290,7 @@ fn run() {
     disk = Device::new(disk.subchannel);
     let works = disk.set_up(TABLES, 1, Announces::Nothing) && disk.reads(3) && disk.writes(1030);
     holds("the disk works", works);
+    // Last, so that nothing else uses what may be left of it when the machine looks at its storage.
+    disabled(&disk);
     println!("sizes and numbers: done");
 }

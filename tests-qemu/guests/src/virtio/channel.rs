@@ -199,6 +199,14 @@ impl Subchannel {
         self.ssch(self.page() + ORB)
     }
 
+    /// The same with a block that does not name the path of the device.
+    pub fn start_without_path(self, commands: &[Command<'_>]) -> u8 {
+        self.put(commands);
+        store(self.page() + ORB + 4, 0x0880_7F00_u32);
+        let _ = self.take_status();
+        self.ssch(self.page() + ORB)
+    }
+
     /// Performs a program; returns device and subchannel status.
     pub fn program(self, commands: &[Command<'_>]) -> u16 {
         for _ in 0..100 {
