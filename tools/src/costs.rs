@@ -26,7 +26,7 @@ pub const BUDGETS: [(&str, u64); 24] = [
     ("diagnose-44", 920),
     // Program interruptions of the guest: an operation that is not assigned, an operand that the machine refuses, and what
     // the hardware refuses.
-    ("illegal", 690),
+    ("illegal", 570),
     ("specification", 435),
     ("reflected", 285),
     ("monitor-call", 190),
@@ -40,7 +40,7 @@ pub const BUDGETS: [(&str, u64); 24] = [
 
 /// The paths of a fault: of a page without neighbours, and the mean of pages side by side. They stand apart because the others
 /// are those of instructions.
-pub const SHADOW_FILLS: [(&str, u64); 2] = [("shadow-fill", 695), ("shadow-fill-near", 140)];
+pub const SHADOW_FILLS: [(&str, u64); 2] = [("shadow-fill", 700), ("shadow-fill-near", 140)];
 
 /// The external interruption by which a machine samples.
 const CLOCK_COMPARATOR: u16 = 0x1004;
