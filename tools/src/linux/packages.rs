@@ -6,6 +6,7 @@
 
 use std::{
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -165,6 +166,41 @@ pub fn libraries(cache: &Cache, package: &str, progress: &Progress) -> Result<Pa
     Ok(entry.join("tree"))
 }
 
+/// The newest QEMU that Debian has, with its libraries, beside those of this computer: a script that starts it, for the tests.
+pub fn newest_qemu(cache: &Cache, progress: &Progress) -> Result<PathBuf> {
+    let entry = cache.entry("newest-qemu", progress, |new| {
+        let mut step = progress.step("getting Debian's newest QEMU");
+        let apt = Apt::of_architecture(None, new, Origin::NEWEST, &mut step)?;
+        let debs = apt.download_with_dependencies(&["qemu-system-s390x"], &mut step)?;
+        let tree = apt.unpack(&debs, &mut step)?;
+        let kept = new.join("tree");
+        fs::rename(&tree, &kept).with_context(|| format!("cannot keep {}", tree.display()))?;
+        let libraries = directory_of(&kept.join("usr/lib"), "libc.so.6")
+            .context("the packages of QEMU have no C library")?;
+        let names = fs::read_dir(kept.join("usr/lib").join(&libraries))?.flatten();
+        let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let loader = names.into_iter().find(|name| name.starts_with("ld-"));
+        let loader = loader.context("the packages of QEMU have no dynamic linker")?;
+        let script = new.join("qemu-system-s390x");
+        let text = format!(
+            "#!/bin/sh\ntree=${{0%/*}}/tree\nlibraries=$tree/usr/lib/{libraries}\nexec \"$libraries/{loader}\" --library-path \"$libraries\" \"$tree/usr/bin/qemu-system-s390x\" -L \"$tree/usr/share/qemu\" \"$@\"\n"
+        );
+        fs::write(&script, text).with_context(|| format!("cannot write {}", script.display()))?;
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+        apt.finish(&debs)?;
+        step.done("got Debian's newest QEMU");
+        Ok(())
+    })?;
+    Ok(entry.join("qemu-system-s390x"))
+}
+
+/// The directory in this one that has the file.
+fn directory_of(directory: &Path, file: &str) -> Option<String> {
+    let entries = fs::read_dir(directory).ok()?.flatten();
+    let mut found = entries.filter(|entry| entry.path().join(file).exists());
+    Some(found.next()?.file_name().to_string_lossy().into_owned())
+}
+
 fn tree(cache: &Cache, wanted: &Programs, progress: &Progress) -> Result<PathBuf> {
     let entry = cache.entry(wanted.entry, progress, |new| {
         let names = wanted.packages.join(", ");
@@ -188,8 +224,18 @@ struct Apt {
 }
 
 impl Apt {
-    /// An apt below the directory of a new entry, with fresh lists.
+    /// An apt for the guest below the directory of a new entry, with fresh lists.
     fn new(entry: &Path, origin: Origin, step: &mut Step) -> Result<Self> {
+        Self::of_architecture(Some("s390x"), entry, origin, step)
+    }
+
+    /// The same for an architecture, or for that of this computer.
+    fn of_architecture(
+        architecture: Option<&str>,
+        entry: &Path,
+        origin: Origin,
+        step: &mut Step,
+    ) -> Result<Self> {
         for program in ["apt-get", "apt-cache", "dpkg-deb"] {
             if install::in_path(program).is_none() {
                 bail!(
@@ -236,8 +282,6 @@ impl Apt {
                 "Dir::Etc::preferencesparts",
                 here.to_owned() + "/etc/preferences.d",
             ),
-            ("APT::Architecture", "s390x".to_owned()),
-            ("APT::Architectures::", "s390x".to_owned()),
             ("APT::Get::AllowUnauthenticated", "false".to_owned()),
             ("APT::Install-Recommends", "false".to_owned()),
             // As root, apt would change to another user, who cannot see the user's own directory.
@@ -247,9 +291,12 @@ impl Apt {
             ("Acquire::Retries", "2".to_owned()),
             ("Acquire::Languages", "none".to_owned()),
         ];
-        let options = options
-            .iter()
-            .map(|(name, value)| format!("-o{name}={value}"));
+        let of_another = architecture.into_iter().flat_map(|architecture| {
+            ["APT::Architecture", "APT::Architectures::"]
+                .map(|name| (name, architecture.to_owned()))
+        });
+        let options = options.into_iter().chain(of_another);
+        let options = options.map(|(name, value)| format!("-o{name}={value}"));
         let apt = Self {
             entry: entry.to_owned(),
             options: options.collect(),

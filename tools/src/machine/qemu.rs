@@ -75,6 +75,12 @@ impl fmt::Display for Qemu {
 }
 
 impl Qemu {
+    /// Whether what the tool puts at the end of storage is there when the image is IPLed. From version 11 on, QEMU puts its own
+    /// IPL program there, although it does not execute it.
+    pub fn leaves_the_end_of_storage_alone(&self) -> bool {
+        self.version < (11, 0, 0)
+    }
+
     /// The QEMU of this path, else of the environment, else of the `PATH`.
     pub fn locate(chosen: Option<&Path>) -> Result<Self> {
         let path = match QEMU.named(chosen) {

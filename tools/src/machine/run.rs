@@ -393,10 +393,19 @@ pub struct Deciding {
     pub arguments: Vec<String>,
 }
 
+/// Where a guest is staged in this QEMU.
+fn place(qemu: &Qemu, options: &RunOptions) -> Stage {
+    if qemu.leaves_the_end_of_storage_alone() {
+        Stage::of(options)
+    } else {
+        Stage::AboveGuest
+    }
+}
+
 /// What decides a run of this guest with these options.
 pub fn deciding(qemu: &Qemu, guest: &Guest, options: &RunOptions) -> Result<Deciding> {
     let options = resolved(options, &guest.names)?;
-    let block = stage::plan(guest, &options, &[], Stage::of(&options))?.block;
+    let block = stage::plan(guest, &options, &[], place(qemu, &options))?.block;
     let setup = setup(qemu, &options, block.cpus.get(), Path::new(""));
     Ok(Deciding {
         arguments: setup.arguments(),
@@ -472,7 +481,11 @@ impl<'a> Prepared<'a> {
         progress: &Progress,
     ) -> Result<Self> {
         let options = resolved(options, &guest.names)?;
-        let plan = stage::plan(guest, &options, profilers, Stage::of(&options))?;
+        let stage = match options.below {
+            Emulator::Qemu => place(&Qemu::locate(options.qemu.as_deref())?, &options),
+            _ => Stage::of(&options),
+        };
+        let plan = stage::plan(guest, &options, profilers, stage)?;
         let mut prepared = Self::new(guest, options, progress)?;
         prepared.staging.write(&plan)?;
         Ok(prepared)
