@@ -113,7 +113,8 @@ macro_rules! scalar {
                 let piece = Piece::new(place, LENGTH);
                 keys::test(cpu, configuration, hardware, manner, Virtual(at.0), piece)?;
             }
-            scanner::store_value_into(configuration, hardware, place.absolute(), value.into());
+            let stored = (value.into(), LENGTH);
+            scanner::store_value_into(configuration, hardware, place.absolute(), stored);
             hardware.$store(place, value);
             Ok(())
         }

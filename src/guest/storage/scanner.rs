@@ -538,8 +538,8 @@ pub fn device_stores_for_ever<H: Hardware>(
     }
 }
 
-/// As [`store_into`], when the value to be stored is known: as many of the rightmost bytes of `value` as the boundary
-/// of `at` is wide, at least two.
+/// As [`store_into`], when the value to be stored is known, and its width: so many of its rightmost bytes, four or eight, at an
+/// address that is a multiple of it.
 ///
 /// Control programs change single instructions in pages that are executed. A page without sensitive instructions stays
 /// executable if the stored value is not sensitive either, and there is no EXECUTE whose target it could be.
@@ -548,7 +548,7 @@ pub fn store_value_into<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
     at: Absolute,
-    value: u64,
+    (value, width): (u64, u64),
 ) {
     let caught = configuration.assist.caught();
     match configuration.page_frames.raw(at) {
@@ -560,7 +560,7 @@ pub fn store_value_into<H: Hardware>(
         TEXT if !sensitive::may_be_sensitive(value, caught) => {}
         state
             if (state == TRUSTED || state & OF_EXECUTES != 0)
-                && store_beside_executes(configuration, hardware, at, value) => {}
+                && store_beside_executes(configuration, hardware, at, (value, width)) => {}
         _ => make_data(configuration, hardware, at, 0),
     }
 }
@@ -577,6 +577,19 @@ pub fn leaves_text(configuration: &Configuration, value: u64) -> bool {
     !sensitive::may_be_sensitive(value, configuration.assist.caught())
 }
 
+/// The doubleword of the frame that holds `at`, before and after a store of a value of this width there.
+fn stored<H: Hardware>(
+    hardware: &H,
+    frame: Frame,
+    at: Absolute,
+    (value, width): (u64, u64),
+) -> [u64; 2] {
+    let before = hardware.load_u64(frame.at(Virtual(at.0 & !7)));
+    let shift = 8 * (8 - width - (at.0 & 7));
+    let mask = u64::MAX >> (64 - 8 * width) << shift;
+    [before, before & !mask | value << shift & mask]
+}
+
 /// Stores a value into the copy of a page, if it has one, as [`store_value_into`] does for a page in which no instruction
 /// but EXECUTE can be sensitive. Returns `false` if a changed halfword may be sensitive, may become it as the target of an
 /// EXECUTE, or may be the distance to one.
@@ -585,7 +598,7 @@ fn store_beside_executes<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
     at: Absolute,
-    value: u64,
+    value: (u64, u64),
 ) -> bool {
     let Some(frame) = frame(configuration, at) else {
         return false;
@@ -597,11 +610,7 @@ fn store_beside_executes<H: Hardware>(
         return false;
     }
     let doubleword = |at: Absolute, hardware: &H| hardware.load_u64(frame.at(Virtual(at.0 & !7)));
-    let before = doubleword(at, hardware);
-    let width = 8_u64 >> (3 - at.0.trailing_zeros().min(3));
-    let shift = 8 * (8 - width - (at.0 & 7));
-    let mask = u64::MAX >> (64 - 8 * width) << shift;
-    let after = before & !mask | value << shift & mask;
+    let [before, after] = stored(hardware, frame, at, value);
     let changed = sensitive::differing(before, after);
     // With the two halfwords before the doubleword.
     let preceding = match at.byte_index() {

@@ -341,18 +341,19 @@ fn a_value_that_may_change_the_target_of_a_trusted_execute_makes_its_page_data()
             hardware,
             ..
         } = bench;
-        scanner::store_value_into(configuration, hardware, Absolute(at), value);
+        let width = if at.is_multiple_of(8) { 8 } else { 4 };
+        scanner::store_value_into(configuration, hardware, Absolute(at), (value, width));
     };
     // NOPR in the place of BR 14, and the next doubleword.
-    store(&mut bench, PLAIN + 6, 0x0700);
+    store(&mut bench, PLAIN + 4, 0x0040_0700);
     store(&mut bench, PLAIN + 8, 0x0700_0700_0700_07FE);
     assert_eq!(state(&bench), PageState::Text);
     // The value alone is harmless: it is another distance.
-    store(&mut bench, PLAIN + 4, 0x44);
+    store(&mut bench, PLAIN + 4, 0x0044_0700);
     assert_eq!(state(&bench), PageState::Data);
     // LGR is not harmless: it may be the target.
     executes(&mut bench, PLAIN);
-    store(&mut bench, PLAIN + 0x80, 0xB904);
+    store(&mut bench, PLAIN + 0x80, 0xB904_4000_5000_0000);
     assert_eq!(state(&bench), PageState::Data);
 }
 
@@ -371,9 +372,15 @@ fn a_harmless_value_stored_beside_a_replaced_execute_is_in_the_copy_too() {
     } = &mut bench;
     // What begins two halfwords behind the EXECUTE is not a part of any.
     let text = 0x0700_0700_0700_07FE;
-    scanner::store_value_into(configuration, hardware, Absolute(PLAIN + 8), text);
+    scanner::store_value_into(configuration, hardware, Absolute(PLAIN + 8), (text, 8));
     assert_eq!(hardware.hsa_load(copy), 0xB9FF_5000_07FE_0000);
     assert_eq!(hardware.hsa_load(copy.offset(8)), text);
+    // A word, on the boundary of a doubleword and beside it.
+    for (at, after) in [(16, 0x0700_07FE_0000_0000), (28, 0x0700_07FE)] {
+        let place = Absolute(PLAIN + at);
+        scanner::store_value_into(configuration, hardware, place, (0x0700_07FE, 4));
+        assert_eq!(hardware.hsa_load(copy.offset(at & !7)), after);
+    }
     assert_eq!(
         configuration.page_frames.state(Absolute(PLAIN)),
         PageState::Copied(copy)

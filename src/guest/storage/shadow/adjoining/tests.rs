@@ -206,7 +206,7 @@ fn step(bench: &mut Bench, random: &mut Random) -> bool {
                 let at = Absolute(at.0 & !7);
                 let before = hardware.load_u64(at) & !(0xFFFF << shift);
                 let value = before | u64::from(value) << shift;
-                scanner::store_value_into(configuration, hardware, at, value);
+                scanner::store_value_into(configuration, hardware, at, (value, 8));
                 hardware.store_u64(at, value);
             }
         }
