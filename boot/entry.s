@@ -64,7 +64,8 @@ _start:
     stg     %r0, 0(%r4)
     aghi    %r4, 8
     j       2b
-3:  larl    %r15, early_stack_end
+3:  llilh   %r15, 0x001f                # IPL's stack is at the end of the room for the image, which is much larger
+    agr     %r15, %r10
     aghi    %r15, -160
     lgr     %r2, %r9                    # where the image was loaded: that storage is the guest's again
     lgr     %r3, %r7                    # storage in bytes
@@ -96,6 +97,6 @@ relocate:
 
     .section .bss.early_stack, "aw", @nobits
     .balign 4096
-early_stack:
-    .skip   262144
+early_stack:                            # for what asks for the place, and for a failure
+    .skip   65536
 early_stack_end:

@@ -19,7 +19,8 @@ use crate::guest::state::shadow::{PRIVATE_LENGTH, SharedShadow};
 use crate::link::loader::{self, HSA_END};
 use core::iter;
 
-/// Room for the image with its .bss; `linker.ld` has a smaller limit.
+/// Room for the image with its .bss, and for the stack of IPL at the end (`boot/entry.s`): the limit of `linker.ld` leaves it
+/// 256 KiB.
 pub const IMAGE_ROOM: u64 = 0x1F_0000;
 /// Bytes of a CPU's stack. The page below it is a guard page, and nothing must reach into the last quarter.
 pub const STACK: u64 = 60 * 1024;
