@@ -1,12 +1,51 @@
-//! The sensitive instructions, by the halfword with which their text begins, and which of them are caught.
+//! The sensitive instructions, by the halfword with which their text begins, and which of them are caught. The tests of
+//! rotated bits are not among these: a halfword does not tell ([`rotated`](super::rotated)).
 
 /// Which instructions are sensitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Caught {
+pub struct Caught {
+    /// Whether all of the message-security assist is.
+    pub(super) message_security: bool,
+    /// Whether the tests of rotated bits are ([`rotated`](super::rotated)).
+    pub(super) tests: bool,
+}
+
+impl Caught {
     /// The instructions whose result in the problem state is never the guest's.
-    Always,
+    pub const ALWAYS: Self = Self {
+        message_security: false,
+        tests: false,
+    };
+
     /// Also all of the message-security assist.
-    MessageSecurity,
+    pub const MESSAGE_SECURITY: Self = Self {
+        message_security: true,
+        tests: false,
+    };
+
+    /// These, and the tests of rotated bits.
+    #[must_use]
+    pub const fn with_tests(self) -> Self {
+        Self {
+            tests: true,
+            ..self
+        }
+    }
+
+    /// These, except the tests of rotated bits.
+    #[must_use]
+    pub const fn without_tests(self) -> Self {
+        Self {
+            tests: false,
+            ..self
+        }
+    }
+
+    /// Whether the tests of rotated bits are among them.
+    #[must_use]
+    pub const fn has_tests(self) -> bool {
+        self.tests
+    }
 }
 
 /// A sensitive instruction.
@@ -55,19 +94,7 @@ impl Sensitive {
     /// Whether it is sensitive at the moment.
     #[must_use]
     pub const fn is_caught(self, caught: Caught) -> bool {
-        matches!(
-            (self, caught),
-            (
-                Self::Epsw
-                    | Self::Stfle
-                    | Self::Tprot
-                    | Self::Pckmo
-                    | Self::Mvpg
-                    | Self::Sacf
-                    | Self::Prno,
-                Caught::Always
-            ) | (_, Caught::MessageSecurity)
-        )
+        caught.message_security || !matches!(self, Self::MessageSecurity(_))
     }
 }
 

@@ -4,7 +4,7 @@
 //! instruction that is performed is nowhere in storage, and what is sensitive about it can be in the mask alone:
 //!
 //! - **Opcodes of one byte** (and those whose second part is the sixth byte: E3, E6, E7, EB, EC, ED): the mask changes
-//!   registers, lengths, immediate values. The opcode stays, and none of these is sensitive.
+//!   registers, lengths, immediate values. The opcode stays, and so does the T bit that makes one of these sensitive.
 //! - **Opcodes with a second part in bits 12-15** (A5, A7, AA, C0, C2, C4, C6, C8, CC): the mask can make another
 //!   instruction of the same first byte. None of these is sensitive either. An EXECUTE RELATIVE LONG among them is an
 //!   execute exception, and so is an EXECUTE.
@@ -49,8 +49,7 @@ pub fn may_become_sensitive(halfword: u16, caught: Caught) -> bool {
         debug_assert!(Sensitive::from_halfword(sensitive).is_some());
         halfword & 0xFF00 == sensitive & 0xFF00 && halfword & !sensitive == 0
     };
-    ALWAYS.iter().any(becomes)
-        || caught == Caught::MessageSecurity && MESSAGE_SECURITY.iter().any(becomes)
+    ALWAYS.iter().any(becomes) || caught.message_security && MESSAGE_SECURITY.iter().any(becomes)
 }
 
 /// Whether the text of a sensitive instruction may begin with this halfword, or with what EXECUTE makes of it: whether it

@@ -5,7 +5,8 @@
 //! problem state, the first against the shadow tables. MOVE PAGE with its condition-code option reports a
 //! page that the shadow tables do not have yet, instead of causing an interruption that would fill them, and
 //! SET ADDRESS SPACE CONTROL FAST would change the space that the hardware accesses. PERFORM RANDOM NUMBER OPERATION draws
-//! from a generator that is not in the state of the machine below. A page with the bits of
+//! from a generator that is not in the state of the machine below. A test of rotated bits ends an older QEMU ([`rotated`]).
+//! A page with the bits of
 //! such an instruction is executed from a copy, which only the instruction fetch ever sees. In the copy a
 //! halfword that must not be executed is **replaced** by an unassigned opcode that indicates the same length.
 //! Executing it causes an operation exception, and the firmware then reads the original.
@@ -29,7 +30,7 @@
 //! EXECUTE is replaced only if none passes over it and it is behind the first two halfwords, which may be a displacement.
 //!
 //! All these opcodes are whole in their first halfword, so a candidate at the end of the page does not depend
-//! on the next page. Other instructions have the second part of their opcode in their last byte. If that is on the next
+//! on the next page; a test of rotated bits does, and it is not judged here. Other instructions have the second part of their opcode in their last byte. If that is on the next
 //! page, nobody knows here whether it is an instruction: it is covered if it has a candidate among its halfwords, and
 //! when control comes to it the firmware knows all of its text. EXECUTE can make a sensitive instruction of an ordinary one; so an EXECUTE that may do it is
 //! itself a sensitive instruction here ([`executed`] says which do).
@@ -43,7 +44,8 @@ use super::flow::next;
 use super::offsets::{Offsets, PAGE};
 use super::opcodes::assigned_as_far;
 use super::plain;
-use super::suspects::{has_suspects, suspects};
+use super::rotated;
+use super::suspects::{has_suspect_part, has_suspects, suspects};
 use super::{Instruction, assigned, decode, length, opcode};
 
 /// The replacement of a halfword that indicates a length of four bytes.
@@ -84,6 +86,11 @@ pub fn is_caught_in(offset: usize, caught: Caught, halfword: impl Fn(usize) -> u
     let first = halfword(offset);
     if is_caught(first, caught) {
         return true;
+    }
+    if rotated::may_begin(first) {
+        return caught.tests
+            && offset + 6 <= PAGE
+            && rotated::is_test([first, halfword(offset + 2), halfword(offset + 4)]);
     }
     if !executed::modifies(first) {
         return false;
@@ -321,11 +328,19 @@ const EACH: u64 = 0x0001_0001_0001_0001;
 /// The leftmost bit of each halfword.
 const LEFTMOST: u64 = EACH << 15;
 
-/// Whether any halfword of a doubleword may be that of a sensitive instruction. Never misses one.
+/// Whether any halfword of a doubleword may be that of a sensitive instruction, or may make one with the text around it.
+/// Never misses one.
 #[inline]
 #[must_use]
 pub fn may_be_sensitive(doubleword: u64, caught: Caught) -> bool {
-    has_suspects([doubleword], caught)
+    has_suspect_part(doubleword, caught)
+}
+
+/// Whether the instruction with this text is sensitive by itself: it is no EXECUTE.
+#[must_use]
+pub fn is_caught_text(text: &[u8; 6], caught: Caught) -> bool {
+    let halfwords = rotated::halfwords(text);
+    is_caught(halfwords[0], caught) || caught.tests && rotated::is_test(halfwords)
 }
 
 /// The halfwords of a page as decodes have classified them.

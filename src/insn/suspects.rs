@@ -7,6 +7,7 @@
 
 use super::caught::{Caught, Sensitive};
 use super::executed;
+use super::rotated;
 
 /// How many bits of a halfword the table leaves out.
 const LEFT_OUT: u32 = 3;
@@ -23,6 +24,12 @@ const ALWAYS: u8 = 1;
 /// The bit of what is sensitive only with the message-security assist.
 const MESSAGE_SECURITY: u8 = 2;
 
+/// The bit of what a test of rotated bits may begin with.
+const BEGINS_TEST: u8 = 4;
+
+/// The bit of what a test of rotated bits may end with.
+const ENDS_TEST: u8 = 8;
+
 static TABLE: [u8; ENTRIES + WORD - 1] = table();
 
 const fn table() -> [u8; ENTRIES + WORD - 1] {
@@ -34,9 +41,15 @@ const fn table() -> [u8; ENTRIES + WORD - 1] {
             *entry |= ALWAYS;
         }
         match Sensitive::from_halfword(halfword) {
-            Some(sensitive) if sensitive.is_caught(Caught::Always) => *entry |= ALWAYS,
+            Some(sensitive) if sensitive.is_caught(Caught::ALWAYS) => *entry |= ALWAYS,
             Some(_) => *entry |= MESSAGE_SECURITY,
             None => {}
+        }
+        if rotated::may_begin(halfword) {
+            *entry |= BEGINS_TEST;
+        }
+        if rotated::may_end(halfword) {
+            *entry |= ENDS_TEST;
         }
         if halfword == u16::MAX {
             return table;
@@ -50,16 +63,31 @@ const fn table() -> [u8; ENTRIES + WORD - 1] {
 #[inline(always)]
 #[must_use]
 pub fn has_suspects<const N: usize>(text: [u64; N], caught: Caught) -> bool {
+    are_suspects(text, wanted(caught))
+}
+
+/// Whether any halfword of a doubleword may be the first one of a sensitive instruction, or of an EXECUTE, or the first one or
+/// the last one of a test of rotated bits, if those are caught. Never misses one.
+#[inline(always)]
+#[must_use]
+pub fn has_suspect_part(doubleword: u64, caught: Caught) -> bool {
+    let ends = if caught.tests { ENDS_TEST } else { 0 };
+    are_suspects([doubleword], wanted(caught) | ends)
+}
+
+#[inline(always)]
+fn are_suspects<const N: usize>(text: [u64; N], wanted: u8) -> bool {
     let of_one = |doubleword: u64| [48, 32, 16, 0].map(|shift| word((doubleword >> shift) as u16));
     let found = text.iter().flat_map(|&doubleword| of_one(doubleword));
-    is_suspect(found.fold(0, |found, word| found | word), caught)
+    is_suspect(found.fold(0, |found, word| found | word), wanted)
 }
 
 /// The offsets in a text of the halfwords that may be the first one of a sensitive instruction, or of an EXECUTE.
 pub fn suspects(text: &[u8], caught: Caught) -> impl Iterator<Item = usize> {
+    let wanted = wanted(caught);
     let halfwords = (0..).step_by(2).zip(text.as_chunks::<2>().0);
     halfwords.filter_map(move |(at, &halfword)| {
-        is_suspect(word(u16::from_be_bytes(halfword)), caught).then_some(at)
+        is_suspect(word(u16::from_be_bytes(halfword)), wanted).then_some(at)
     })
 }
 
@@ -73,13 +101,20 @@ fn word(halfword: u16) -> u32 {
     }
 }
 
-/// Whether an entry, the leftmost byte, names something that is caught.
+/// The bits of what is caught.
 #[inline(always)]
-const fn is_suspect(word: u32, caught: Caught) -> bool {
-    let wanted = match caught {
-        Caught::Always => ALWAYS,
-        Caught::MessageSecurity => ALWAYS | MESSAGE_SECURITY,
+const fn wanted(caught: Caught) -> u8 {
+    let assist = if caught.message_security {
+        MESSAGE_SECURITY
+    } else {
+        0
     };
+    ALWAYS | assist | if caught.tests { BEGINS_TEST } else { 0 }
+}
+
+/// Whether an entry, the leftmost byte, has any of these bits.
+#[inline(always)]
+const fn is_suspect(word: u32, wanted: u8) -> bool {
     word & u32::from_be_bytes([wanted, 0, 0, 0]) != 0
 }
 
@@ -90,12 +125,19 @@ mod tests {
 
     #[test]
     fn no_halfword_is_missed_and_a_suspect_shares_its_leftmost_bits_with_one_that_is_caught() {
-        for caught in [Caught::Always, Caught::MessageSecurity] {
+        for caught in [
+            Caught::ALWAYS,
+            Caught::MESSAGE_SECURITY,
+            Caught::ALWAYS.with_tests(),
+        ] {
             for halfword in 0..=u16::MAX {
                 let group = halfword & !7..=halfword | 7;
-                let expected = group
-                    .into_iter()
-                    .any(|one| is_caught(one, caught) || executed::is_execute(one));
+                let expected = group.clone().into_iter().any(|one| {
+                    is_caught(one, caught)
+                        || executed::is_execute(one)
+                        || caught.tests && rotated::may_begin(one)
+                });
+                let is_part = expected || caught.tests && group.into_iter().any(rotated::may_end);
                 let [a, b] = halfword.to_be_bytes();
                 let text = [0x18, 0x12, a, b, 0xB9, 0x04, 0x00, 0x12];
                 assert_eq!(
@@ -103,6 +145,8 @@ mod tests {
                     expected,
                     "{halfword:04X}"
                 );
+                let text_of = u64::from_be_bytes(text);
+                assert_eq!(has_suspect_part(text_of, caught), is_part, "{halfword:04X}");
                 let at: Vec<usize> = suspects(&text, caught).collect();
                 assert_eq!(
                     at,

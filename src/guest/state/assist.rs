@@ -54,13 +54,13 @@ impl Assist {
         self.supplied
     }
 
-    /// What the scanner catches.
+    /// What the scanner catches for it, and always.
     #[must_use]
     pub fn caught(&self) -> Caught {
         if self.supplied || self.counting.load(Ordering::Relaxed) != 0 {
-            Caught::MessageSecurity
+            Caught::MESSAGE_SECURITY
         } else {
-            Caught::Always
+            Caught::ALWAYS
         }
     }
 

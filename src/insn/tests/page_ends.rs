@@ -62,10 +62,10 @@ fn an_instruction_at_the_end_of_a_page_is_executed_as_it_is_however_control_come
     each(|page, offset, text| {
         let is_assigned = assigned(&text);
         for entry in [0x100, offset - 24, offset] {
-            let before = scan(page, Some(entry), 0, Caught::Always).replaced;
+            let before = scan(page, Some(entry), 0, Caught::ALWAYS).replaced;
             if before.contains(offset) {
                 let again = (offset, is_assigned);
-                let after = scan_again(page, &before, again, Caught::Always);
+                let after = scan_again(page, &before, again, Caught::ALWAYS);
                 assert_eq!(
                     is_whole(&after, offset, length(text[0])),
                     is_assigned,

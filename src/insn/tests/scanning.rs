@@ -50,7 +50,7 @@ fn page(parts: &[(usize, &[u8])]) -> [u8; PAGE] {
 
 /// The stretches that are replaced when the page is entered at an offset.
 fn replaced(page: &[u8; PAGE], entry: usize) -> Vec<(usize, usize)> {
-    stretches(&scan(page, Some(entry), 0, Caught::Always))
+    stretches(&scan(page, Some(entry), 0, Caught::ALWAYS))
 }
 
 fn stretches(offsets: &Offsets) -> Vec<(usize, usize)> {
@@ -74,9 +74,9 @@ fn the_message_security_assist_is_seen_only_while_it_is_caught() {
         page[at..at + 4].copy_from_slice(&[0xB9, code, 0x40, 0x24]);
     }
     // PERFORM RANDOM NUMBER OPERATION always is.
-    let found = scan(&page, Some(0), 0, Caught::Always);
+    let found = scan(&page, Some(0), 0, Caught::ALWAYS);
     assert!(found.iter().eq([9 * 4]));
-    let found = scan(&page, Some(0), 0, Caught::MessageSecurity);
+    let found = scan(&page, Some(0), 0, Caught::MESSAGE_SECURITY);
     let expected = (0..ASSIST.len() * 4).step_by(4);
     assert!(found.iter().eq(expected));
 }
@@ -84,7 +84,7 @@ fn the_message_security_assist_is_seen_only_while_it_is_caught() {
 #[test]
 fn a_page_without_the_bits_of_a_sensitive_instruction_is_unchanged() {
     let page = page(&[(0, &LG), (6, &LA), (10, &BR_14)]);
-    assert!(scan(&page, Some(0), 0, Caught::Always).is_empty());
+    assert!(scan(&page, Some(0), 0, Caught::ALWAYS).is_empty());
 }
 
 #[test]
@@ -163,9 +163,9 @@ fn control_is_not_followed_beyond_an_unassigned_opcode() {
 #[test]
 fn an_entry_that_is_odd_or_outside_the_page_is_ignored() {
     let page = page(&[(0x100, &FUNCTION)]);
-    let none = scan(&page, None, 0, Caught::Always);
+    let none = scan(&page, None, 0, Caught::ALWAYS);
     for entry in [1, 0x101, PAGE, usize::MAX] {
-        assert_eq!(scan(&page, Some(entry), 0, Caught::Always), none);
+        assert_eq!(scan(&page, Some(entry), 0, Caught::ALWAYS), none);
     }
 }
 
@@ -178,7 +178,7 @@ fn an_instruction_whose_operands_are_on_the_next_page_needs_only_its_first_halfw
 #[test]
 fn bytes_of_an_instruction_that_began_on_the_preceding_page_are_not_replaced() {
     let page = page(&[(0, &EPSW[..2]), (2, &EPSW), (6, &BR_14)]);
-    let found = scan(&page, None, 2, Caught::Always);
+    let found = scan(&page, None, 2, Caught::ALWAYS);
     assert_eq!(stretches(&found), [(2, 4)]);
 }
 
@@ -219,7 +219,7 @@ fn instructions_of_a_page_full_of_candidates_are_distinguished_from_their_operan
         *pair = [0xB9, 0x28];
     }
     // PCKMO with the same bits as its operand: every second halfword is an instruction.
-    let found = scan(&page, Some(0), 0, Caught::Always);
+    let found = scan(&page, Some(0), 0, Caught::ALWAYS);
     assert!(found.iter().eq((0..PAGE).step_by(4)));
 }
 
@@ -235,12 +235,12 @@ fn code_reached_from_a_covered_place_is_uncovered_and_the_rest_of_the_stretch_is
         (0x306, &EPSW),
         (0x30A, &BR_14),
     ]);
-    let first = scan(&page, Some(0x100), 0, Caught::Always);
+    let first = scan(&page, Some(0x100), 0, Caught::ALWAYS);
     assert_eq!(stretches(&first), [(0x102, PAGE)]);
-    let second = scan_again(&page, &first, 0x300, Caught::Always);
+    let second = scan_again(&page, &first, 0x300, Caught::ALWAYS);
     // Behind 30C there is nothing to cover.
     assert_eq!(stretches(&second), [(0x102, 0x300), (0x306, 0x308)]);
-    let third = scan_again(&page, &second, 0x200, Caught::Always);
+    let third = scan_again(&page, &second, 0x200, Caught::ALWAYS);
     let expected = [(0x200, 0x202), (0x206, 0x300), (0x306, 0x308)];
     assert_eq!(stretches(&third), expected);
 }
@@ -258,9 +258,9 @@ fn an_execute_that_control_is_not_known_to_reach_is_covered_until_control_comes(
         (0x300, &[0x44, 0x40, 0x50, 0x00]),
         (0x304, &BR_14),
     ]);
-    let first = scan(&page, Some(0x100), 0, Caught::Always);
+    let first = scan(&page, Some(0x100), 0, Caught::ALWAYS);
     assert_eq!(stretches(&first), [(0x102, PAGE)]);
-    let second = scan_again(&page, &first, 0x300, Caught::Always);
+    let second = scan_again(&page, &first, 0x300, Caught::ALWAYS);
     assert_eq!(stretches(&second), [(0x300, 0x302)]);
 }
 
@@ -278,7 +278,7 @@ fn the_rest_of_an_instruction_of_the_preceding_page_is_never_replaced() {
             (0x300, &[0x44, 0x40, 0x50, 0x00]),
         ]);
         for entry in [0x200, 0x280] {
-            let found = scan(&page, Some(entry), 0, Caught::Always);
+            let found = scan(&page, Some(entry), 0, Caught::ALWAYS);
             assert!(found.contains(0x300), "{rest:x?}");
             assert!(
                 !found.contains(0) && !found.contains(2),
@@ -295,7 +295,7 @@ fn what_looks_like_an_execute_near_the_beginning_of_a_page_is_replaced_only_if_n
     let text = [0xE3, 0x10, 0x44, 0x40, 0x00, 0x04, 0x07, 0xFE];
     for at in [0, 2, 4] {
         let page = page(&[(at, &text), (0x300, &[0x44, 0x40, 0x50, 0x00])]);
-        let found = scan(&page, Some(0x200), 0, Caught::Always);
+        let found = scan(&page, Some(0x200), 0, Caught::ALWAYS);
         // Or it is covered with the beginning of its instruction.
         let is_covered = found.contains(at);
         assert!(is_covered || !found.contains(at + 2), "at {at}: {found:x?}");
@@ -331,7 +331,7 @@ fn an_execute_that_modifies_nothing_or_only_a_harmless_target_in_its_page_is_not
         let mut page = executing(&relative(4, 0x200));
         page[0x300..0x302].copy_from_slice(&target);
         assert_eq!(replaced(&page, 0x100), expected, "{target:x?}");
-        let trusts = crate::sensitive::scan(&page, Some(0x100), 0, Caught::Always).trusts;
+        let trusts = crate::sensitive::scan(&page, Some(0x100), 0, Caught::ALWAYS).trusts;
         assert_eq!(trusts, expected.is_empty());
     }
 }
@@ -431,7 +431,7 @@ fn execute(page: &[u8; PAGE], replaced: &mut Offsets, mut at: usize, taken: &[bo
         let sensitive = Sensitive::from_halfword(halfword).is_some();
         if replaced.contains(at) {
             if !sensitive {
-                *replaced = scan_again(page, replaced, at, Caught::Always);
+                *replaced = scan_again(page, replaced, at, Caught::ALWAYS);
                 assert!(!replaced.contains(at), "{at:X} stays covered");
             }
         } else {
@@ -480,7 +480,7 @@ proptest! {
         for (entry, taken) in entries {
             // Every third time control comes from the preceding page.
             let at = begins[if entry % 3 == 0 { 0 } else { entry % begins.len() }];
-            let replaced = replaced.get_or_insert_with(|| scan(&page, Some(at), 0, Caught::Always));
+            let replaced = replaced.get_or_insert_with(|| scan(&page, Some(at), 0, Caught::ALWAYS));
             execute(&page, replaced, at, &taken);
         }
     }
@@ -497,7 +497,7 @@ proptest! {
         let mut replaced = None;
         for (entry, taken) in entries {
             let at = begins[entry % begins.len()];
-            let replaced = replaced.get_or_insert_with(|| scan(&page, Some(at), 0, Caught::Always));
+            let replaced = replaced.get_or_insert_with(|| scan(&page, Some(at), 0, Caught::ALWAYS));
             execute(&page, replaced, at, &taken);
         }
     }
@@ -513,7 +513,7 @@ proptest! {
             *pair = halfword.to_be_bytes();
         }
         let at = 2 * entry;
-        let found = scan(&page, Some(at), 0, Caught::Always);
+        let found = scan(&page, Some(at), 0, Caught::ALWAYS);
         let rest = (at + 2..PAGE.min(at + length(page[at]))).step_by(2);
         prop_assert!(found.contains(at) || !rest.into_iter().any(|at| found.contains(at)), "{at:X}");
     }
@@ -533,7 +533,7 @@ proptest! {
             let halfword = [0xB98D_u16, 0xB2B0, 0xE501, 0xB928, 0xB92E, 0xB93F][which];
             page[index * 2..index * 2 + 2].copy_from_slice(&halfword.to_be_bytes());
         }
-        let found = scan(&page, entry, carried * 2, Caught::MessageSecurity);
+        let found = scan(&page, entry, carried * 2, Caught::MESSAGE_SECURITY);
         for offset in (0..PAGE).step_by(2) {
             let sensitive = Sensitive::from_halfword(u16::from_be_bytes([page[offset], page[offset + 1]]));
             if sensitive.is_none() || found.contains(offset) {

@@ -11,6 +11,7 @@ fn any_page() -> impl Strategy<Value = Box<[u8; PAGE]>> {
     let halfword = prop_oneof![
         4 => any::<u16>(),
         4 => any::<u8>().prop_map(u16::from),
+        2 => prop::sample::select(vec![0xEC12, 0xEC80, 0x8057, 0x0054, 0xB956]),
         1 => prop::sample::select(vec![
             0xB98D, 0xB2B0, 0xE501, 0xB928, 0xB254, 0xB279, 0x4440, 0xC650, 0xC600, 0xB92E, 0x0002,
         ]),
@@ -36,9 +37,11 @@ proptest! {
     fn wherever_control_comes_what_is_executed_is_not_sensitive_and_encloses_nothing_replaced(
         page in any_page(),
         assist in any::<bool>(),
+        tests in any::<bool>(),
         into_next in any::<bool>(),
     ) {
-        let caught = if assist { Caught::MessageSecurity } else { Caught::Always };
+        let caught = if assist { Caught::MESSAGE_SECURITY } else { Caught::ALWAYS };
+        let caught = if tests { caught.with_tests() } else { caught };
         let replaced = strict::scan(&page, caught, into_next).replaced;
         for offset in (0..PAGE).step_by(2) {
             let is_sensitive = is_caught_at(&page, offset, caught);
@@ -74,7 +77,7 @@ fn an_instruction_that_encloses_a_sensitive_one_is_replaced_with_it() {
     page[0x100..0x10C].copy_from_slice(&[
         0x18, 0x45, 0xA7, 0x48, 0xC0, 0x01, 0xC0, 0x41, 0xB9, 0x8D, 0x00, 0x23,
     ]);
-    let replaced = strict::scan(&page, Caught::Always, false).replaced;
+    let replaced = strict::scan(&page, Caught::ALWAYS, false).replaced;
     assert!(replaced.iter().eq([0x102, 0x104, 0x106, 0x108]));
 }
 
@@ -82,7 +85,7 @@ fn an_instruction_that_encloses_a_sensitive_one_is_replaced_with_it() {
 fn an_instruction_that_extends_into_the_next_page_is_replaced_if_that_begins_with_a_replacement() {
     let mut page = [0; PAGE];
     page[PAGE - 6..].copy_from_slice(&[0xA7, 0x48, 0xC0, 0x01, 0x41, 0x20]);
-    let at = |into_next| strict::scan(&page, Caught::Always, into_next).replaced;
+    let at = |into_next| strict::scan(&page, Caught::ALWAYS, into_next).replaced;
     assert!(at(true).iter().eq([PAGE - 6, PAGE - 4, PAGE - 2]));
     assert!(at(false).is_empty());
     assert_eq!(at(true), strict::ends(&page));

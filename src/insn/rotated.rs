@@ -1,0 +1,180 @@
+//! Tests of rotated bits: ROTATE THEN AND, OR or EXCLUSIVE OR SELECTED BITS with the T bit, by which the result is not stored
+//! and the condition code is all that it sets.
+//!
+//! QEMU before 8.0 ends while it translates one. So there it is sensitive, and the firmware performs it.
+//!
+//! The opcode is in the first byte and the last one, and the T bit is that of the third: all three halfwords say whether it is a
+//! test, and EXECUTE changes none of these bits. If the second part is on the next page, neither page says it. So
+//! no page with the first part of one at its end is mapped in front of a page that begins with the rest; what extends from
+//! it is replaced instead (`crosses`). Both are rare, and [`is_edge`] says at once that a page has neither.
+
+/// The number of halfwords of the text.
+const HALFWORDS: usize = 3;
+
+/// Whether the text of a test may begin with this halfword.
+#[must_use]
+#[inline]
+pub const fn may_begin(halfword: u16) -> bool {
+    halfword >> 8 == 0xEC
+}
+
+/// Whether a second halfword has the T bit.
+const fn has_t(halfword: u16) -> bool {
+    halfword & 0x8000 != 0
+}
+
+/// Whether the text of a test may end with this halfword. ROTATE THEN INSERT SELECTED BITS, 55, has another bit in the place of
+/// the T bit.
+#[must_use]
+#[inline]
+pub const fn may_end(halfword: u16) -> bool {
+    matches!(halfword as u8, 0x54 | 0x56 | 0x57)
+}
+
+/// Whether a text is that of a test.
+#[must_use]
+#[inline]
+pub const fn is_test(text: [u16; HALFWORDS]) -> bool {
+    may_begin(text[0]) && has_t(text[1]) && may_end(text[2])
+}
+
+/// The halfwords of a text.
+#[must_use]
+pub const fn halfwords(text: &[u8; 6]) -> [u16; HALFWORDS] {
+    let [a, b, c, d, e, f] = *text;
+    [
+        u16::from_be_bytes([a, b]),
+        u16::from_be_bytes([c, d]),
+        u16::from_be_bytes([e, f]),
+    ]
+}
+
+/// Whether a test has any of its halfwords in `between`, where these doublewords are around it.
+#[must_use]
+pub const fn is_any_in(before: u64, between: u64, after: u64) -> bool {
+    // The first one that reaches into it begins two halfwords before, and the last one in its last halfword.
+    let mut text = before << 32 | between >> 32;
+    let mut rest = between << 32 | after >> 32;
+    let mut begins = 0;
+    while begins < 6 {
+        if is_test([
+            (text >> 48) as u16,
+            (text >> 32) as u16,
+            (text >> 16) as u16,
+        ]) {
+            return true;
+        }
+        text = text << 16 | rest >> 48;
+        rest <<= 16;
+        begins += 1;
+    }
+    false
+}
+
+/// Whether a test extends from a page that ends with the doubleword `last` into one that begins with `first`.
+#[must_use]
+pub const fn crosses(last: u64, first: u64) -> bool {
+    let [one, two] = [(last >> 16) as u16, last as u16];
+    let [three, four] = [(first >> 48) as u16, (first >> 32) as u16];
+    is_test([one, two, three]) || is_test([two, three, four])
+}
+
+/// Whether a page that begins with the doubleword `first`, and ends with `last`, may have a part of a test that crosses its
+/// boundary.
+#[must_use]
+pub const fn is_edge(first: u64, last: u64) -> bool {
+    has_rest(first) || has_first_part(last)
+}
+
+/// Whether the rest of a test may be at the beginning of a page.
+#[must_use]
+pub const fn has_rest(first: u64) -> bool {
+    let [three, four] = [(first >> 48) as u16, (first >> 32) as u16];
+    may_end(three) || has_t(three) && may_end(four)
+}
+
+/// Whether the first part of a test may be at the end of a page.
+#[must_use]
+pub const fn has_first_part(last: u64) -> bool {
+    let [one, two] = [(last >> 16) as u16, last as u16];
+    may_begin(two) || may_begin(one) && has_t(two)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sensitive::{Caught, is_caught_at};
+    use proptest::prelude::*;
+
+    /// Halfwords of a text, of which many are parts of tests.
+    fn halfword() -> impl Strategy<Value = u16> {
+        prop_oneof![
+            any::<u16>(),
+            any::<u8>().prop_map(|low| 0xEC00 | u16::from(low)),
+            any::<u16>().prop_map(|any| any | 0x8000),
+            (any::<u8>(), 0x54..0x58_u16).prop_map(|(high, low)| u16::from(high) << 8 | low),
+        ]
+    }
+
+    fn doubleword(halfwords: &[u16]) -> u64 {
+        halfwords
+            .iter()
+            .fold(0, |left, &halfword| left << 16 | u64::from(halfword))
+    }
+
+    #[test]
+    fn the_t_bit_of_three_opcodes_makes_a_test() {
+        for (text, expected) in [
+            ([0xEC12, 0x803F, 0x0054], true),
+            ([0xEC12, 0x803F, 0x0056], true),
+            ([0xECFF, 0xBF00, 0x3F57], true),
+            // Bits that are ignored.
+            ([0xEC12, 0xFFFF, 0xFF57], true),
+            ([0xEC12, 0x803F, 0x0055], false),
+            ([0xEC12, 0x7F3F, 0x0057], false),
+            ([0xEB12, 0x803F, 0x0057], false),
+            ([0xEC12, 0x803F, 0x0059], false),
+        ] {
+            assert_eq!(is_test(text), expected, "{text:04X?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn a_test_is_found_wherever_it_is_around_a_doubleword_or_the_end_of_a_page(
+            text in prop::collection::vec(halfword(), 12),
+        ) {
+            let tests = |from: usize, to: usize| {
+                (from..to).any(|at| is_test([text[at], text[at + 1], text[at + 2]]))
+            };
+            let [before, between, after] = [0, 4, 8].map(|at| doubleword(&text[at..at + 4]));
+            prop_assert_eq!(is_any_in(before, between, after), tests(2, 8));
+            // The first doubleword is the end of a page.
+            prop_assert_eq!(crosses(before, between), tests(2, 4));
+            if crosses(before, between) {
+                prop_assert!(is_edge(between, 0) && is_edge(0, before));
+            }
+        }
+
+        #[test]
+        fn the_scanner_catches_a_test_that_is_whole_in_its_page_and_only_where_it_is_to(
+            text in prop::collection::vec(halfword(), 8),
+            end in any::<bool>(),
+        ) {
+            let from = if end { 4096 - 16 } else { 0x100 };
+            let mut page = [0; 4096];
+            for (at, halfword) in (from..).step_by(2).zip(&text) {
+                page[at..at + 2].copy_from_slice(&halfword.to_be_bytes());
+            }
+            for n in 0..6 {
+                let is_test = is_test([text[n], text[n + 1], text[n + 2]]);
+                let at = from + 2 * n;
+                let others = is_caught_at(&page, at, Caught::ALWAYS);
+                prop_assert_eq!(is_caught_at(&page, at, Caught::ALWAYS.with_tests()), others || is_test);
+                prop_assert!(!(others && is_test));
+            }
+        }
+    }
+}
