@@ -363,7 +363,7 @@ fn harmless<H: Hardware>(
     let text = storage::text_at(cpu, configuration, hardware, at)?;
     let first = u16::from_be_bytes([text.bytes[0], text.bytes[1]]);
     if !configuration.strict
-        && !may_become_sensitive(first, configuration.assist.caught())
+        && !may_become_sensitive(first, configuration.caught())
         && access::trust(cpu, configuration, hardware, &execute)
     {
         return Ok(Outcome::Unknown);

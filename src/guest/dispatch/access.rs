@@ -21,7 +21,7 @@ use arch::table::{
 };
 use core::sync::atomic::Ordering;
 use insn::relative::{Relative, relative};
-use insn::sensitive::is_caught;
+use insn::sensitive::is_caught_text;
 use insn::{self, executed};
 
 /// What met an access exception.
@@ -392,7 +392,7 @@ fn execute_alone<H: Hardware>(
     };
     // Another CPU may have changed it since this one met the exception.
     let first = u16::from_be_bytes([performed[0], performed[1]]);
-    if is_caught(first, configuration.assist.caught()) || executed::is_execute(first) {
+    if is_caught_text(&performed, configuration.caught()) || executed::is_execute(first) {
         return Ok(false);
     }
     let here = Virtual(cpu.psw.address);

@@ -38,6 +38,7 @@ mod prefix;
 mod psw;
 mod purge;
 mod relative;
+mod rotated;
 mod sclp;
 mod service;
 mod signal;
@@ -128,7 +129,7 @@ pub fn perform_text<H: Hardware>(
     let run = &mut Execution::general(cpu, configuration, hardware);
     match insn::decode_listed(&run.cpu.text.bytes) {
         Some(instruction) => perform_in(run, &instruction),
-        None => Ok(Outcome::Unknown),
+        None => rotated::test(run),
     }
 }
 

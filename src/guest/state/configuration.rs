@@ -22,6 +22,7 @@ use arch::extent::Extent;
 use arch::facility::FacilityList;
 use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64};
 use cpumf::counters::CoprocessorGroups;
+use insn::sensitive::Caught;
 use spin::{Mutex, MutexGuard};
 
 /// The configuration.
@@ -66,6 +67,8 @@ pub struct Configuration {
     pub assist: Assist,
     /// Whether no EXECUTE is trusted.
     pub strict: bool,
+    /// Whether the machine below may end at a test of rotated bits, as QEMU before 8.0 does ([`insn::rotated`]).
+    pub ends_at_tests: bool,
     /// Whether the machine below can forbid the execution of a page, as QEMU can. Without that no program has a single
     /// table for instructions and operands, and the machine below finds relative-long operands in the table of the
     /// instructions, as the architecture has it.
@@ -132,6 +135,7 @@ impl Configuration {
             epoch: AtomicU64::new(0),
             assist: Assist::default(),
             strict: false,
+            ends_at_tests: false,
             execution_protection: true,
             per: Support::default(),
             tracing: Tracing::default(),
@@ -147,6 +151,18 @@ impl Configuration {
             service_signal: AtomicU32::new(0),
             event_mask: AtomicU32::new(0),
             groups: Mutex::new(CoprocessorGroups::none()),
+        }
+    }
+
+    /// What the scanner catches.
+    #[must_use]
+    #[inline]
+    pub fn caught(&self) -> Caught {
+        let caught = self.assist.caught();
+        if self.ends_at_tests {
+            caught.with_tests()
+        } else {
+            caught
         }
     }
 

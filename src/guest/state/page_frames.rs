@@ -31,13 +31,20 @@ pub(crate) const BEGINS: u16 = 0x4000;
 /// its copy.
 pub(crate) const ENDS: u16 = 0x2000;
 
+/// Beside a state as text: the page begins or ends with what may be a part of an instruction that no hardware may be given
+/// ([`insn::rotated`]), the other part of which would be on the page before or behind it. A store there makes the page data.
+pub(crate) const EDGE: u16 = 0x1000;
+
+/// What is beside a state.
+pub(crate) const BESIDE: u16 = BEGINS | ENDS | EDGE;
+
 /// The number of the code copy of a state, if it has one.
 pub(crate) const fn number_of_copy(state: u16) -> Option<u16> {
-    (state & !(OF_EXECUTES | BEGINS | ENDS)).checked_sub(COPIED)
+    (state & !(OF_EXECUTES | BESIDE)).checked_sub(COPIED)
 }
 
 /// The most code copies that states can number.
-const MOST_COPIES: usize = (ENDS - COPIED) as usize;
+const MOST_COPIES: usize = (EDGE - COPIED) as usize;
 
 /// The state of a page frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,6 +199,13 @@ impl PageFrames {
 
     #[inline]
     pub(crate) fn raw(&self, at: Absolute) -> u16 {
+        self.of(at)
+            .map_or(DATA, |state| state.load(Ordering::Relaxed) & !BESIDE)
+    }
+
+    /// The same; the state of a page with an edge is none of those that are known.
+    #[inline]
+    pub(crate) fn raw_with_edge(&self, at: Absolute) -> u16 {
         self.of(at).map_or(DATA, |state| {
             state.load(Ordering::Relaxed) & !(BEGINS | ENDS)
         })
@@ -219,7 +233,14 @@ impl PageFrames {
             .is_some_and(|state| state.load(Ordering::Relaxed) & ENDS != 0)
     }
 
-    /// Whether it matters which page is executed behind which.
+    /// Whether the frame at `at` may have a part of an instruction of which another page has the rest.
+    #[inline]
+    pub(crate) fn has_edge(&self, at: Absolute) -> bool {
+        self.of(at)
+            .is_some_and(|state| state.load(Ordering::Relaxed) & EDGE != 0)
+    }
+
+    /// Whether it matters which page is executed behind which, because of what is replaced.
     #[inline]
     pub(crate) fn any_begins(&self) -> bool {
         self.any_begins.load(Ordering::Acquire)

@@ -6,7 +6,7 @@
 //! page has the bits of a sensitive instruction, instructions are fetched from a copy in the HSA. In the copy an
 //! unassigned opcode of the same length replaces what must not be executed ([`sensitive`] decides what that is); it
 //! traps, and the firmware finds the true instruction in the original. The instructions of the message-security assist
-//! are caught in the same way while [`Assist::caught`](crate::state::assist::Assist::caught) says so.
+//! are caught in the same way while [`Configuration::caught`] says so.
 //!
 //! **No operand is ever accessed in a copy.** The shadow has two sides of each of the guest's spaces, one for
 //! instructions and one for operands ([`Side`](crate::state::shadow::Side)), and only the side for instructions
@@ -30,7 +30,8 @@
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
 use crate::state::page_frames::{
-    BEGINS, COPIED, DATA, ENDS, OF_EXECUTES, PageState, STILL, TEXT, TRUSTED, number_of_copy,
+    BEGINS, BESIDE, COPIED, DATA, EDGE, ENDS, OF_EXECUTES, PageState, STILL, TEXT, TRUSTED,
+    number_of_copy,
 };
 use crate::storage::checked::{Frame, Piece};
 use crate::storage::checked_absolute;
@@ -39,7 +40,7 @@ use crate::storage::shadow::{await_others, wait_for_others};
 use arch::address::{Absolute, PAGE, Real, Virtual};
 use core::sync::atomic::Ordering;
 use insn::sensitive::Scan;
-use insn::{Offsets, executed, sensitive, strict};
+use insn::{Offsets, executed, rotated, sensitive, strict};
 
 /// The page frame that holds an address: only storage has frames with a state.
 fn frame(configuration: &Configuration, at: Absolute) -> Option<Frame> {
@@ -143,7 +144,7 @@ fn prepare<H: Hardware>(
         Entry::At(offset) => (Some(offset), 0),
         Entry::Carried(bytes) => (None, bytes),
     };
-    let caught = configuration.assist.caught();
+    let caught = configuration.caught();
     let at = frame.origin().absolute();
     let ends = pages.ends(at);
     let Scan {
@@ -158,7 +159,13 @@ fn prepare<H: Hardware>(
     if ends && !configuration.strict {
         replaced.insert_all(&strict::ends(&text));
     }
-    let in_place = if trusts { TRUSTED } else { TEXT };
+    let edges = [0, PAGE as usize - 8].map(|at| sensitive::doubleword(&text, at));
+    let edge = if caught.has_tests() && rotated::is_edge(edges[0], edges[1]) {
+        EDGE
+    } else {
+        0
+    };
+    let in_place = edge | if trusts { TRUSTED } else { TEXT };
     // What a device may store into is not executed in place.
     let is_stored_into = pages.is_stored_into_by_device(at);
     if replaced.is_empty() && !is_stored_into {
@@ -171,9 +178,11 @@ fn prepare<H: Hardware>(
     let copy = pages.copy(number);
     hardware.copy_page(frame, copy);
     replace(hardware, copy, &text, &Offsets::NONE, &replaced);
-    let mut state = COPIED + number;
+    let mut state = (COPIED + number) | edge;
+    // A program that executes the page itself would execute the end of it, too.
+    let of_executes = only_executes && !is_stored_into && !(ends && caught.has_tests());
     for (holds, beside) in [
-        (only_executes && !is_stored_into, OF_EXECUTES),
+        (of_executes, OF_EXECUTES),
         (strict::begins_replaced(&replaced), BEGINS),
         (ends, ENDS),
     ] {
@@ -186,7 +195,7 @@ fn prepare<H: Hardware>(
 
 /// Whether the page itself is executed in this state, at least by some programs.
 const fn is_in_place(state: u16) -> bool {
-    matches!(state, TEXT | TRUSTED) || state & OF_EXECUTES != 0
+    matches!(state & !BESIDE, TEXT | TRUSTED) || state & OF_EXECUTES != 0
 }
 
 /// Sets the state of a page, and updates what depends on it. The caller holds the lock of the states.
@@ -272,7 +281,7 @@ fn is_sensitive<H: Hardware>(
     frame: Frame,
     at: Absolute,
 ) -> bool {
-    let caught = configuration.assist.caught();
+    let caught = configuration.caught();
     sensitive::is_caught_in(at.byte_index() as usize, caught, |offset| {
         let at = offset as u64;
         let doubleword = hardware.load_u64(frame.at(Virtual(at & !7)));
@@ -417,7 +426,7 @@ fn uncover_in<H: Hardware>(
         return Cover::Kept;
     }
     let offset = at.byte_index() as usize;
-    let caught = configuration.assist.caught();
+    let caught = configuration.caught();
     let mut text = [0u8; PAGE as usize];
     hardware.load(frame.origin(), &mut text);
     let before = replaced_in(hardware, copy, &text);
@@ -550,14 +559,16 @@ pub fn store_value_into<H: Hardware>(
     at: Absolute,
     (value, width): (u64, u64),
 ) {
-    let caught = configuration.assist.caught();
+    let caught = configuration.caught();
     match configuration.page_frames.raw(at) {
         DATA => {}
-        // An instruction may extend into the next page now.
+        // An instruction may extend into the next page now, or from the one before.
         _ if changes_end(configuration, at) => {
             make_data(configuration, hardware, at, 0);
         }
         TEXT if !sensitive::may_be_sensitive(value, caught) => {}
+        TEXT if configuration.ends_at_tests
+            && is_no_test(configuration, hardware, at, (value, width)) => {}
         state
             if (state == TRUSTED || state & OF_EXECUTES != 0)
                 && store_beside_executes(configuration, hardware, at, (value, width)) => {}
@@ -565,16 +576,14 @@ pub fn store_value_into<H: Hardware>(
     }
 }
 
-/// Whether it matters that a store at `at` may change which instructions extend into the next page.
+/// Whether it matters that a store at `at` may change which instructions extend into the next page, or the rest of one that
+/// extends into this page.
 #[inline]
 pub(super) fn changes_end(configuration: &Configuration, at: Absolute) -> bool {
-    at.byte_index() >= PAGE - 8 && configuration.page_frames.any_begins()
-}
-
-/// Whether a page without sensitive instructions, and without an EXECUTE, stays one when a value is stored into it.
-#[inline(never)]
-pub fn leaves_text(configuration: &Configuration, value: u64) -> bool {
-    !sensitive::may_be_sensitive(value, configuration.assist.caught())
+    // The last doubleword of a page or the first one.
+    at.offset(8).byte_index() < 16
+        && (configuration.ends_at_tests
+            || at.byte_index() >= 8 && configuration.page_frames.any_begins())
 }
 
 /// The doubleword of the frame that holds `at`, before and after a store of a value of this width there.
@@ -588,6 +597,47 @@ fn stored<H: Hardware>(
     let shift = 8 * (8 - width - (at.0 & 7));
     let mask = u64::MAX >> (64 - 8 * width) << shift;
     [before, before & !mask | value << shift & mask]
+}
+
+/// Whether a value is suspect only because it could be a part of a test of rotated bits, and is none where it is stored.
+#[cold]
+#[inline(never)]
+fn is_no_test<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &H,
+    at: Absolute,
+    value: (u64, u64),
+) -> bool {
+    let others = configuration.caught().without_tests();
+    !sensitive::may_be_sensitive(value.0, others) && !makes_test(configuration, hardware, at, value)
+}
+
+/// Whether a test of rotated bits that is caught is where a value is stored, then. The store is not in the first or the last
+/// doubleword of its page.
+#[cold]
+#[inline(never)]
+fn makes_test<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &H,
+    at: Absolute,
+    value: (u64, u64),
+) -> bool {
+    let Some(frame) = frame(configuration, at) else {
+        return false;
+    };
+    if !configuration.ends_at_tests {
+        return false;
+    }
+    let [_, after] = stored(hardware, frame, at, value);
+    let [before, behind] =
+        [at.0.wrapping_sub(8), at.0 + 8].map(|at| hardware.load_u64(frame.at(Virtual(at & !7))));
+    rotated::is_any_in(before, after, behind)
+}
+
+/// Whether a page without sensitive instructions, and without an EXECUTE, stays one when a value is stored into it.
+#[inline(never)]
+pub fn leaves_text(configuration: &Configuration, value: u64) -> bool {
+    !sensitive::may_be_sensitive(value, configuration.caught())
 }
 
 /// Stores a value into the copy of a page, if it has one, as [`store_value_into`] does for a page in which no instruction
@@ -626,7 +676,8 @@ fn store_beside_executes<H: Hardware>(
             !executed::may_have_a_part(new)
                 && !executed::is_execute(new)
                 && ![one, two].into_iter().any(executed::modifies)
-        });
+        })
+        && !makes_test(configuration, hardware, at, value);
     if is_harmless && let PageState::Copied(copy) = configuration.page_frames.state(at) {
         let place = copy.offset(at.byte_index() & !7);
         let replaced = sensitive::differing(before, hardware.hsa_load(place));

@@ -175,6 +175,7 @@ pub(super) fn start(
             "the machine below executes at odd addresses, where a strict machine does not look: take a newer QEMU for a guest that attacks"
         );
     }
+    let ends_at_tests = calibrate::may_end_at_tests(&mut native, sequences);
     calibrate::clear(&mut native, sequences);
     let program = staged::keep(block, &plan, &mut native, image);
 
@@ -215,6 +216,7 @@ pub(super) fn start(
     configuration.machine_end = plan.top;
     configuration.assist = assist(block, &facilities);
     configuration.strict = block.has(flags::STRICT);
+    configuration.ends_at_tests = ends_at_tests;
     configuration.execution_protection = execution_protection;
     let performed = NOT_PERFORMED
         .into_iter()

@@ -700,3 +700,122 @@ fn a_copy_that_differs_by_anything_but_what_is_replaced_is_found() {
     bench.hardware.hsa_store(copy, 1);
     assert!(is_whole(&bench));
 }
+
+/// RXSBG 1,2,0,63,7 with the T bit, and BR 14.
+const TEST: [u8; 8] = [0xEC, 0x12, 0x80, 0x3F, 0x07, 0x57, 0x07, 0xFE];
+
+/// A bench in which the hardware ends at tests of rotated bits, with one at the beginning of the page.
+fn bench_with_test() -> Bench {
+    let mut bench = bench();
+    bench.configuration.ends_at_tests = true;
+    bench.set(PLAIN, &TEST);
+    bench
+}
+
+#[test]
+fn a_test_of_rotated_bits_is_replaced_and_performed_where_the_hardware_would_end() {
+    for ends_at_tests in [false, true] {
+        let mut bench = bench_with_test();
+        bench.configuration.ends_at_tests = ends_at_tests;
+        executes(&mut bench, PLAIN);
+        let state = bench.configuration.page_frames.state(Absolute(PLAIN));
+        let PageState::Copied(copy) = state else {
+            assert!(!ends_at_tests);
+            continue;
+        };
+        assert!(ends_at_tests);
+        assert_eq!(bench.hardware.hsa_load(copy), 0xE5FF_803F_0757_07FE);
+        for (one, other, cc) in [(0xF80, 0x1F, 0), (0xF80, 0x1E, 1), (0, 1 << 57, 1)] {
+            bench.cpu.general[1] = one;
+            bench.cpu.general[2] = other;
+            unassigned(&mut bench, 6, PLAIN);
+            assert_eq!(bench.cpu.psw.address, PLAIN + 6);
+            assert_eq!(bench.cpu.psw.mask >> 44 & 3, cc);
+            assert_eq!(bench.cpu.general[1..3], [one, other]);
+        }
+    }
+}
+
+#[test]
+fn a_value_that_makes_a_test_of_rotated_bits_with_the_text_around_it_makes_its_page_data() {
+    const PLACES: core::ops::Range<u64> = 0x100..0x110;
+    // What is in storage is 0700 but for the test.
+    let text = |test: Option<u64>, at: u64, width: u64| {
+        (at..at + width).fold(0, |left, at| {
+            let byte = match test {
+                Some(test) if (test..test + 6).contains(&at) => TEST[(at - test) as usize],
+                _ => [0x07, 0][at as usize & 1],
+            };
+            left << 8 | u64::from(byte)
+        })
+    };
+    for test in (0xFE..0x110).step_by(2) {
+        for width in [4, 8] {
+            for at in PLACES.step_by(width as usize) {
+                let mut bench = bench_with_test();
+                for place in (0..0x400).step_by(8) {
+                    let is_there = place & !(width - 1) != at;
+                    let text = text(is_there.then_some(test), place, 8);
+                    bench.set_doublewords(PLAIN + place, &[text]);
+                }
+                if width == 4 {
+                    let other = at ^ 4;
+                    let text = text(Some(test), other, 4) as u32;
+                    bench.set(PLAIN + other, &text.to_be_bytes());
+                    let own = 0x0700_0700_u32;
+                    bench.set(PLAIN + at, &own.to_be_bytes());
+                }
+                let is_apart = test + 6 <= at || at + width <= test;
+                executes(&mut bench, PLAIN + 0x200);
+                let state = |bench: &Bench| {
+                    let pages = &bench.configuration.page_frames;
+                    pages.state(Absolute(PLAIN))
+                };
+                if is_apart {
+                    assert_ne!(state(&bench), PageState::Text);
+                    continue;
+                }
+                let mut store = |at: u64, value: u64| {
+                    let Bench {
+                        configuration,
+                        hardware,
+                        ..
+                    } = &mut bench;
+                    let value = (value, width);
+                    scanner::store_value_into(configuration, hardware, Absolute(PLAIN + at), value);
+                    configuration.page_frames.state(Absolute(PLAIN))
+                };
+                let what = format!("{test:x} {at:x} {width}");
+                let value = text(Some(test), at, width);
+                // It is none without the other parts, unless it is whole.
+                let is_whole = test >= at && test + 6 <= at + width;
+                if !is_whole {
+                    assert_eq!(store(0x200, value), PageState::Text, "{what}");
+                }
+                assert_eq!(store(at, 0x0700_0700), PageState::Text, "{what}");
+                assert_eq!(store(at, value), PageState::Data, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn any_store_at_an_end_of_a_page_makes_it_data_where_the_hardware_ends_at_tests_of_rotated_bits() {
+    for (at, width) in [(0, 8), (0, 4), (4, 4), (0xFF8, 8), (0xFFC, 4)] {
+        for ends_at_tests in [false, true] {
+            let mut bench = bench_with_test();
+            bench.configuration.ends_at_tests = ends_at_tests;
+            bench.set(PLAIN, &[0; 8]);
+            executes(&mut bench, PLAIN + 8);
+            let Bench {
+                configuration,
+                hardware,
+                ..
+            } = &mut bench;
+            let value = (0x0700, width);
+            scanner::store_value_into(configuration, hardware, Absolute(PLAIN + at), value);
+            let state = configuration.page_frames.state(Absolute(PLAIN));
+            assert_eq!(state == PageState::Data, ends_at_tests, "{at:x}");
+        }
+    }
+}

@@ -5,6 +5,9 @@
 //! operand. So while both are mapped in a space, what extends from the first one is replaced, too. The firmware reads the
 //! original, and has it executed alone.
 //!
+//! A test of rotated bits ([`insn::rotated`]) whose parts are on two pages is not to be executed at all on a hardware that ends at
+//! it, by a program with a single table either. So while both are mapped, what extends from the first one is replaced, too.
+//!
 //! Only a fill maps a page whose copy begins so, or one in front of it. A space that is complete from the beginning never maps
 //! such a page: the CPU's real storage becomes a space like others ([`own_real`](super::own_real)).
 
@@ -13,13 +16,14 @@ use crate::state::configuration::Configuration;
 use crate::state::shadow::{SEGMENT, Side};
 use crate::state::vcpu::Vcpu;
 use crate::storage::scanner;
+use crate::storage::shadow::crossing;
 use crate::storage::shadow::protection::page_table;
 use crate::storage::shadow::spaces::find;
 use arch::address::{Absolute, PAGE, Real, Virtual};
 use arch::table::{PTE_FRAME, PTE_INVALID};
 
 /// Tests whether the frame at `frame` can be executed at `at`, before and behind the pages that are mapped there; `table` is the
-/// page table for it. If not, a frame has become data, and the fill is to be tried again.
+/// page table for it on a side that is executed. If not, a frame has become data, and the fill is to be tried again.
 #[cold]
 pub(super) fn can_enter<H: Hardware>(
     cpu: &Vcpu,
@@ -28,13 +32,13 @@ pub(super) fn can_enter<H: Hardware>(
     guest: u64,
     at: Virtual,
     frame: Absolute,
-    table: Real,
+    (side, table): (Side, Real),
 ) -> bool {
     let mapped = |hardware: &H, to: Virtual| {
         let table = if to.0 / SEGMENT == at.0 / SEGMENT {
             table
         } else {
-            page_table(hardware, find(cpu, guest, Side::Instructions)?, to)?
+            page_table(hardware, find(cpu, guest, side)?, to)?
         };
         let entry = table.offset((to.0 >> 12 & 0xFF) * 8);
         frame_of(configuration, hardware, hardware.hsa_load(entry))
@@ -42,14 +46,17 @@ pub(super) fn can_enter<H: Hardware>(
     let pages = &configuration.page_frames;
     let next = mapped(hardware, Virtual(at.0.wrapping_add(PAGE)));
     let before = mapped(hardware, Virtual(at.0.wrapping_sub(PAGE)));
-    let extending = [
-        next.filter(|&next| pages.begins(next)).map(|_| frame),
-        before.filter(|_| pages.begins(frame)),
-    ];
+    let pairs = [next.map(|next| (frame, next)), before.map(|at| (at, frame))];
     let mut can = true;
-    for at in extending.into_iter().flatten() {
-        if !pages.ends(at) && scanner::extends(configuration, hardware, at) {
-            scanner::replace_ends(configuration, hardware, at);
+    for (first, second) in pairs.into_iter().flatten() {
+        let finds_replaced = side == Side::Instructions
+            && pages.begins(second)
+            && !pages.ends(first)
+            && scanner::extends(configuration, hardware, first);
+        let crosses =
+            pages.has_edge(frame) && crossing::crosses(configuration, hardware, first, second);
+        if finds_replaced || crosses {
+            scanner::replace_ends(configuration, hardware, first);
             can = false;
         }
     }

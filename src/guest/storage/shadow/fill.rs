@@ -18,7 +18,7 @@ use crate::storage::shadow::catch_up::catch_up;
 use crate::storage::shadow::entry::{entry, of_data, of_unusual};
 use crate::storage::shadow::pool::pool;
 use crate::storage::shadow::spaces::{empty, place, root, take_page_table, take_table};
-use crate::storage::shadow::{is_complete, own_real, stale};
+use crate::storage::shadow::{identity, is_complete, own_real, stale};
 use crate::storage::{self, scanner};
 use arch::address::{Absolute, PAGE, PREFIX_AREA, Real, Virtual};
 use arch::control::{CR0_INSTRUCTION_EXECUTION_PROTECTION, asce};
@@ -42,7 +42,7 @@ pub fn fill<H: Hardware>(
     access: Access,
 ) {
     if is_complete(cpu, guest) {
-        if access == Access::Execute && begins(cpu, configuration, translation) {
+        if access == Access::Execute && is_left_out(cpu, configuration, hardware, translation) {
             cpu.shadow.needs_real = true;
             own_real(cpu, true);
         }
@@ -74,9 +74,22 @@ pub fn fill<H: Hardware>(
             None => empty(cpu, configuration, hardware),
         }
     };
-    if side == Side::Instructions
-        && configuration.page_frames.any_begins()
-        && !can_enter(cpu, configuration, hardware, guest, at, frame, table)
+    let pages = &configuration.page_frames;
+    let is_checked = match side {
+        Side::Operands => false,
+        Side::Instructions => pages.any_begins() || pages.has_edge(frame),
+        Side::Single => pages.has_edge(frame),
+    };
+    if is_checked
+        && !can_enter(
+            cpu,
+            configuration,
+            hardware,
+            guest,
+            at,
+            frame,
+            (side, table),
+        )
     {
         return;
     }
@@ -98,11 +111,17 @@ pub fn fill<H: Hardware>(
     cpu.shadow.fills += 1;
 }
 
-/// Whether the page of a translation is executed from a copy that begins with a replacement.
+/// Whether the page of a translation may not be mapped in front of every other page, or behind it, so that a complete space has
+/// left it out.
 #[cold]
-fn begins(cpu: &Vcpu, configuration: &Configuration, translation: &Translation) -> bool {
-    let frame = cpu.absolute(translation.real).page();
-    configuration.page_frames.begins(frame)
+fn is_left_out<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    translation: &Translation,
+) -> bool {
+    let cpu = usize::from(cpu.address);
+    identity::is_left_out(configuration, hardware, cpu, translation.real.page())
 }
 
 /// Pages of a block of a control program, which maps most of its storage at once.
@@ -176,7 +195,7 @@ fn enter_neighbours<H: Hardware>(
             {
                 continue;
             }
-            let mut value = match configuration.page_frames.raw(frame) {
+            let mut value = match configuration.page_frames.raw_with_edge(frame) {
                 DATA => frame.0 | data,
                 TEXT | TRUSTED
                     if side == Side::Instructions
@@ -188,6 +207,8 @@ fn enter_neighbours<H: Hardware>(
                 TEXT | TRUSTED => frame.0 | PTE_PROTECTION,
                 // Whether a device has stored into a page with a copy is found when the page itself is executed.
                 _ if side == Side::Instructions => continue,
+                // What may be beside it is found when it is executed.
+                _ if side == Side::Single && configuration.page_frames.has_edge(frame) => continue,
                 _ => of_unusual(configuration, side, frame, frame.0),
             };
             if value & PTE_INVALID != 0 {

@@ -8,6 +8,7 @@ use crate::state::configuration::Configuration;
 use crate::state::shadow::requests::Request;
 use crate::state::shadow::{SEGMENT, Side, TABLE};
 use crate::storage::shadow::alone;
+use crate::storage::shadow::crossing;
 use crate::storage::shadow::entry::entry;
 use arch::address::{Absolute, PAGE, Real, Virtual, apply_prefix};
 use arch::control::asce;
@@ -24,19 +25,91 @@ const TABLE_OF_PAGES: u64 = SEGMENT / PAGE * 8;
 /// leads to.
 const REGION_THIRD: u64 = 1 << 2 | asce::TABLE_LENGTH;
 
-/// The entry by which CPU `cpu` maps the absolute page `at` on a side. What may not be executed behind every other page is not
+/// The entry that the CPUs share for the absolute page `at` on a side. What may not be executed behind every other page is not
 /// executed here (`adjoining`).
-fn complete_entry(configuration: &Configuration, cpu: usize, side: Side, at: Absolute) -> u64 {
-    if side == Side::Instructions && configuration.page_frames.begins(at) {
+fn shared_entry<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &H,
+    side: Side,
+    at: Absolute,
+) -> u64 {
+    if side == Side::Instructions && is_left_out_for_all(configuration, hardware, at) {
         return PTE_INVALID;
     }
-    entry(configuration, cpu, side, at)
+    entry(configuration, 0, side, at)
 }
 
 /// The identity entry of CPU `cpu` for the guest-real page `real`.
-fn identity_entry(configuration: &Configuration, cpu: usize, side: Side, real: Real) -> u64 {
+fn identity_entry<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &H,
+    cpu: usize,
+    side: Side,
+    real: Real,
+) -> u64 {
+    if side == Side::Instructions && is_left_out_for(configuration, hardware, cpu, real) {
+        return PTE_INVALID;
+    }
     let at = apply_prefix(real, configuration.shadow.guest_prefix(cpu));
-    complete_entry(configuration, cpu, side, at)
+    entry(configuration, cpu, side, at)
+}
+
+/// Whether the tables that the CPUs share have no page to execute at `at`, although it is text.
+#[inline]
+fn is_left_out_for_all<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &H,
+    at: Absolute,
+) -> bool {
+    let pages = &configuration.page_frames;
+    // In front of a segment, and behind it, each CPU may have another page.
+    pages.begins(at)
+        || pages.has_edge(at)
+            && (matches!(at.0 / PAGE % 256, 0 | 255)
+                || crosses(configuration, hardware, Real(at.0), 0))
+}
+
+/// Whether the tables of CPU `cpu` for its own segments have no page to execute at `real`, although it is text.
+#[inline]
+fn is_left_out_for<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &H,
+    cpu: usize,
+    real: Real,
+) -> bool {
+    let pages = &configuration.page_frames;
+    let prefix = configuration.shadow.guest_prefix(cpu);
+    let at = apply_prefix(real, prefix);
+    pages.begins(at) || pages.has_edge(at) && crosses(configuration, hardware, real, prefix)
+}
+
+/// Whether an instruction that may not be executed extends from the page at `real` into the next one, or into it.
+#[cold]
+#[inline(never)]
+fn crosses<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &H,
+    real: Real,
+    prefix: u64,
+) -> bool {
+    let [before, at, next] = [real.0.wrapping_sub(PAGE), real.0, real.0.wrapping_add(PAGE)]
+        .map(|real| apply_prefix(Real(real), prefix));
+    [(before, at), (at, next)]
+        .into_iter()
+        .any(|(first, second)| crossing::crosses(configuration, hardware, first, second))
+}
+
+/// Whether the real space of CPU `cpu` has no page to execute at `real`, although it is text.
+pub(super) fn is_left_out<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &H,
+    cpu: usize,
+    real: Real,
+) -> bool {
+    match private_table(configuration, cpu, Side::Instructions, real.0) {
+        Some(_) => is_left_out_for(configuration, hardware, cpu, real),
+        None => is_left_out_for_all(configuration, hardware, Absolute(real.0)),
+    }
 }
 
 /// The private page table of a CPU for the segment of a guest-real address, if there is one.
@@ -91,7 +164,7 @@ fn build_shared<H: Hardware>(
         let value = if is_whole {
             at.0
         } else {
-            complete_entry(configuration, 0, side, at)
+            shared_entry(configuration, hardware, side, at)
         };
         hardware.hsa_store(table.offset(page * 8), value);
     }
@@ -169,7 +242,7 @@ fn build_private_side<H: Hardware>(
     ] {
         for page in 0..256 {
             let real = Real(segment * SEGMENT + page * PAGE);
-            let value = identity_entry(configuration, cpu, side, real);
+            let value = identity_entry(configuration, hardware, cpu, side, real);
             hardware.hsa_store(table.offset(page * 8), value);
         }
     }
@@ -193,7 +266,7 @@ fn replace<H: Hardware>(hardware: &mut H, table: Real, page: u64, value: u64) {
 pub fn page_changed<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) {
     let shadow = &configuration.shadow;
     for side in Side::BOTH {
-        let shared = complete_entry(configuration, 0, side, at);
+        let shared = shared_entry(configuration, hardware, side, at);
         let table = shadow.identity_table(at.0 / SEGMENT, side);
         replace(hardware, table, at.0, shared);
         for cpu in 0..MAXIMUM_CPUS.min(usize::from(configuration.cpus)) {
@@ -201,7 +274,7 @@ pub fn page_changed<H: Hardware>(configuration: &Configuration, hardware: &mut H
             // Prefixing is its own inverse: the guest-real page that this CPU sees there.
             let real = apply_prefix(Real(at.0), prefix).0;
             if let Some(table) = private_table(configuration, cpu, side, real) {
-                let value = identity_entry(configuration, cpu, side, Real(real));
+                let value = identity_entry(configuration, hardware, cpu, side, Real(real));
                 replace(hardware, table, real, value);
             }
         }

@@ -153,6 +153,7 @@ mod b_real_storage;
 mod b_relative_wraparound;
 mod b_reset_measurement;
 mod b_resets;
+mod b_rotated_tests;
 mod b_sacf;
 mod b_samples_times_interval;
 mod b_sampling;
