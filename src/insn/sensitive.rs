@@ -304,7 +304,9 @@ pub(super) fn candidates_of(page: &[u8; PAGE], caught: Caught) -> Scan {
             let doubleword = bytes[at..at + 8].try_into().unwrap_or_default();
             u64::from_be_bytes(doubleword)
         });
-        if !has_suspects(doublewords, caught) {
+        let begin = n * BYTES;
+        let next = || doubleword_or_zeros(page, begin + BYTES);
+        if !has_suspects(doublewords, next, caught, || has_test(page, begin)) {
             continue;
         }
         for offset in suspects(bytes, caught).map(|at| n * BYTES + at) {
@@ -321,6 +323,19 @@ pub(super) fn candidates_of(page: &[u8; PAGE], caught: Caught) -> Scan {
         trusts,
         only_executes,
     }
+}
+
+/// Whether a test of rotated bits may begin in the 32 bytes at an offset.
+#[inline(never)]
+fn has_test(page: &[u8; PAGE], offset: usize) -> bool {
+    let text = [0, 8, 16, 24].map(|at| doubleword_or_zeros(page, offset + at));
+    rotated::may_begin_in(text, doubleword_or_zeros(page, offset + 32))
+}
+
+/// The doubleword at an offset; zeros behind the page.
+fn doubleword_or_zeros(page: &[u8; PAGE], offset: usize) -> u64 {
+    let bytes = page.get(offset..).and_then(|rest| rest.first_chunk());
+    bytes.map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
 /// A one in each halfword of a doubleword.

@@ -60,10 +60,23 @@ const fn table() -> [u8; ENTRIES + WORD - 1] {
 
 /// Whether any halfword of some doublewords may be the first one of a sensitive instruction, or of an EXECUTE. Never misses
 /// one.
+///
+/// What a test of rotated bits begins with is common, so the rest decides, too: `next` is the doubleword behind these, and
+/// `has_test` says whether a test may begin in them.
 #[inline(always)]
 #[must_use]
-pub fn has_suspects<const N: usize>(text: [u64; N], caught: Caught) -> bool {
-    are_suspects(text, wanted(caught))
+pub fn has_suspects<const N: usize>(
+    text: [u64; N],
+    next: impl FnOnce() -> u64,
+    caught: Caught,
+    has_test: impl FnOnce() -> bool,
+) -> bool {
+    let found = found_in(text);
+    let wanted = wanted(caught);
+    is_suspect(found, wanted & !BEGINS_TEST)
+        || is_suspect(found, wanted)
+            && (is_suspect(found, ENDS_TEST) || is_suspect(found_in([next()]), ENDS_TEST))
+            && has_test()
 }
 
 /// Whether any halfword of a doubleword may be the first one of a sensitive instruction, or of an EXECUTE, or the first one or
@@ -72,14 +85,15 @@ pub fn has_suspects<const N: usize>(text: [u64; N], caught: Caught) -> bool {
 #[must_use]
 pub fn has_suspect_part(doubleword: u64, caught: Caught) -> bool {
     let ends = if caught.tests { ENDS_TEST } else { 0 };
-    are_suspects([doubleword], wanted(caught) | ends)
+    is_suspect(found_in([doubleword]), wanted(caught) | ends)
 }
 
+/// The entries of all halfwords.
 #[inline(always)]
-fn are_suspects<const N: usize>(text: [u64; N], wanted: u8) -> bool {
+fn found_in<const N: usize>(text: [u64; N]) -> u32 {
     let of_one = |doubleword: u64| [48, 32, 16, 0].map(|shift| word((doubleword >> shift) as u16));
     let found = text.iter().flat_map(|&doubleword| of_one(doubleword));
-    is_suspect(found.fold(0, |found, word| found | word), wanted)
+    found.fold(0, |found, word| found | word)
 }
 
 /// The offsets in a text of the halfwords that may be the first one of a sensitive instruction, or of an EXECUTE.
@@ -140,11 +154,23 @@ mod tests {
                 let is_part = expected || caught.tests && group.into_iter().any(rotated::may_end);
                 let [a, b] = halfword.to_be_bytes();
                 let text = [0x18, 0x12, a, b, 0xB9, 0x04, 0x00, 0x12];
-                assert_eq!(
-                    has_suspects([0x1812 << 48, u64::from_be_bytes(text)], caught),
-                    expected,
-                    "{halfword:04X}"
-                );
+                let is_suspected = |second: u64, third: u64| {
+                    let text = u64::from(halfword) << 32 | second << 16 | third;
+                    [
+                        ([0x1812 << 48, text], 0),
+                        ([text << 16, 0], 0),
+                        ([0, text >> 32], text << 32),
+                    ]
+                    .iter()
+                    .any(|&(text, next)| {
+                        has_suspects(text, || next, caught, || rotated::may_begin_in(text, next))
+                    })
+                };
+                // As a test, and as something else with the same beginning.
+                assert_eq!(is_suspected(0x8000, 0x54), expected, "{halfword:04X}");
+                let is_other = expected && !rotated::may_begin(halfword);
+                assert_eq!(is_suspected(0x0912, 0x54), is_other, "{halfword:04X}");
+                assert_eq!(is_suspected(0x8912, 0x64), is_other, "{halfword:04X}");
                 let text_of = u64::from_be_bytes(text);
                 assert_eq!(has_suspect_part(text_of, caught), is_part, "{halfword:04X}");
                 let at: Vec<usize> = suspects(&text, caught).collect();

@@ -111,7 +111,8 @@ fn binary() {
     for packed in [BEYOND_64, u128::MAX / 15 * 9 + 3] {
         ends("CVBG beyond", of_64(packed), (suppressed(9, 6), BEFORE));
     }
-    for packed in [0, 0xA << 124 | 0xC, 0xFC] {
+    // A number that has a digit which is none and is too large as well is an overflow to QEMU.
+    for packed in [0, 0xA << 60 | 0xC, 0xFC] {
         ends("CVBG data", of_64(packed), (suppressed(7, 6), BEFORE));
     }
 }
