@@ -279,11 +279,11 @@ fn run(is_strict: bool, ends_at_tests: bool, seed: u64, steps: u64) -> [u64; 3] 
 
 #[test]
 fn what_is_fetched_across_the_end_of_a_page_is_the_guests_text_or_begins_with_a_replacement() {
-    for (is_strict, ends_at_tests, seeds) in [
-        (false, false, 40),
-        (true, false, 40),
-        (false, true, 15),
-        (true, true, 15),
+    for (is_strict, ends_at_tests, seeds, least) in [
+        (false, false, 40, 500),
+        (true, false, 40, 500),
+        (false, true, 15, 180),
+        (true, true, 15, 180),
     ] {
         let mut seen = [0; 3];
         for seed in 1..seeds {
@@ -292,6 +292,6 @@ fn what_is_fetched_across_the_end_of_a_page_is_the_guests_text_or_begins_with_a_
             seen = core::array::from_fn(|n| seen[n] + more[n]);
         }
         // Copies that begin so, copies that end so, and instructions executed alone.
-        assert!(seen.iter().all(|&count| count > 12 * seeds), "{seen:?}");
+        assert!(seen.iter().all(|&count| count > least), "{seen:?}");
     }
 }
