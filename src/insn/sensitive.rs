@@ -305,7 +305,7 @@ pub(super) fn candidates_of(page: &[u8; PAGE], caught: Caught) -> Scan {
             u64::from_be_bytes(doubleword)
         });
         let begin = n * BYTES;
-        let next = || doubleword_or_zeros(page, begin + BYTES);
+        let next = || doubleword(page, begin + BYTES);
         if !has_suspects(doublewords, next, caught, || has_test(page, begin)) {
             continue;
         }
@@ -325,17 +325,12 @@ pub(super) fn candidates_of(page: &[u8; PAGE], caught: Caught) -> Scan {
     }
 }
 
-/// Whether a test of rotated bits may begin in the 32 bytes at an offset.
+/// Whether a test of rotated bits may begin in the 32 bytes at an offset. Behind the page its beginning is taken, where no test
+/// of this page ends.
 #[inline(never)]
 fn has_test(page: &[u8; PAGE], offset: usize) -> bool {
-    let text = [0, 8, 16, 24].map(|at| doubleword_or_zeros(page, offset + at));
-    rotated::may_begin_in(text, doubleword_or_zeros(page, offset + 32))
-}
-
-/// The doubleword at an offset; zeros behind the page.
-fn doubleword_or_zeros(page: &[u8; PAGE], offset: usize) -> u64 {
-    let bytes = page.get(offset..).and_then(|rest| rest.first_chunk());
-    bytes.map_or(0, |bytes| u64::from_be_bytes(*bytes))
+    let text = [0, 8, 16, 24].map(|at| doubleword(page, offset + at));
+    rotated::may_begin_in(text, doubleword(page, offset + 32))
 }
 
 /// A one in each halfword of a doubleword.

@@ -5,6 +5,7 @@
 //! zeros, and the marks of the heap are there.
 
 use crate::arch::address::Real;
+use crate::arch::tod::UNITS_PER_MICROSECOND;
 use crate::guest::channel::virtio::room::changed_in_rooms;
 use crate::guest::hardware::Hardware;
 use crate::guest::state::account::Mode;
@@ -18,7 +19,7 @@ use core::fmt;
 use core::sync::atomic::Ordering;
 
 /// A second of guest time, in clock units.
-const SECOND: u64 = 4_096_000_000;
+const SECOND: u64 = UNITS_PER_MICROSECOND * 1_000_000;
 
 /// What has changed, and where, as far as it is known.
 #[derive(Clone, Copy, Debug)]

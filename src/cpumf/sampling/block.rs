@@ -40,20 +40,7 @@ const _: () = assert!(size_of::<BasicEntry>() == 32);
 impl BasicEntry {
     /// Puts entries into an order in which equal ones are side by side.
     pub fn sort(entries: &mut [Self]) {
-        entries.sort_unstable_by_key(|entry| {
-            let Self {
-                head,
-                instruction_address,
-                guest_program_parameter,
-                host_program_parameter,
-            } = *entry;
-            let parameters = [guest_program_parameter, host_program_parameter];
-            (
-                instruction_address.get(),
-                head.get(),
-                parameters.map(U64::get),
-            )
-        });
+        entries.sort_unstable_by(|one, other| one.as_bytes().cmp(other.as_bytes()));
     }
 
     /// Bits `first` to `last` of the entry's first doubleword.

@@ -86,15 +86,13 @@ impl Channels {
     #[must_use]
     pub fn queues(&self) -> (usize, usize) {
         let (mut queues, mut buffers) = (0, 0);
-        for subchannel in &self.subchannels {
-            let Some(subchannel) = subchannel.try_lock() else {
-                continue;
-            };
-            for queue in subchannel.device.iter().flat_map(|device| &device.queues) {
+        let _: Option<()> = self.find_of_devices(|device| {
+            for queue in &device.queues {
                 queues += 1;
                 buffers += usize::from(queue.offered.wrapping_sub(queue.returned));
             }
-        }
+            None
+        });
         (queues, buffers)
     }
 

@@ -203,7 +203,7 @@ impl PageFrames {
             .map_or(DATA, |state| state.load(Ordering::Relaxed) & !BESIDE)
     }
 
-    /// The same; the state of a page with an edge is none of those that are known.
+    /// The same, with [`EDGE`]: a page that has one is in none of the states without it.
     #[inline]
     pub(crate) fn raw_with_edge(&self, at: Absolute) -> u16 {
         self.of(at).map_or(DATA, |state| {

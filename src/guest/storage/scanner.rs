@@ -622,12 +622,12 @@ fn makes_test<H: Hardware>(
     at: Absolute,
     value: (u64, u64),
 ) -> bool {
-    let Some(frame) = frame(configuration, at) else {
-        return false;
-    };
     if !configuration.ends_at_tests {
         return false;
     }
+    let Some(frame) = frame(configuration, at) else {
+        return false;
+    };
     let [_, after] = stored(hardware, frame, at, value);
     let [before, behind] =
         [at.0.wrapping_sub(8), at.0 + 8].map(|at| hardware.load_u64(frame.at(Virtual(at & !7))));

@@ -263,6 +263,20 @@ pub unsafe fn sigp(cpu: u16, order: u8, parameter: u64) -> (ConditionCode, u64) 
     (condition(ipm), status)
 }
 
+/// SIGNAL PROCESSOR, tried again as long as the CPU is busy.
+///
+/// # Safety
+/// As for [`sigp`].
+pub unsafe fn sigp_until_taken(cpu: u16, order: u8, parameter: u64) -> (ConditionCode, u64) {
+    loop {
+        // SAFETY: by contract.
+        let answer = unsafe { sigp(cpu, order, parameter) };
+        if answer.0 != ConditionCode::Two {
+            break answer;
+        }
+    }
+}
+
 /// The order of SIGNAL PROCESSOR that interrupts a CPU.
 pub const EMERGENCY_SIGNAL: u8 = 0x03;
 

@@ -88,17 +88,11 @@ const STOP: u8 = 5;
 /// The bit of a stopped CPU in a status.
 const STOPPED: u64 = 0x40;
 
-/// SIGNAL PROCESSOR; busy is tried again. Returns whether the CPU is stopped, or not operational.
+/// SIGNAL PROCESSOR. Returns whether the CPU is stopped, or not operational.
 fn signal(cpu: u16, order: u8) -> bool {
-    loop {
-        // SAFETY: a stopped CPU runs nothing, and one that is started goes on where it was stopped.
-        let (code, status) = unsafe { instruction::sigp(cpu, order, 0) };
-        match code {
-            ConditionCode::Two => {}
-            ConditionCode::Three => return true,
-            _ => return status & STOPPED != 0,
-        }
-    }
+    // SAFETY: a stopped CPU runs nothing, and one that is started goes on where it was stopped.
+    let (code, status) = unsafe { instruction::sigp_until_taken(cpu, order, 0) };
+    code == ConditionCode::Three || status & STOPPED != 0
 }
 
 /// Stops every other CPU. Returns those that were not stopped before: one bit each, from the right.

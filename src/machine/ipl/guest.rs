@@ -556,13 +556,10 @@ fn activate(cpu: &mut Cpu, block: &LoaderBlock) {
 
 /// Starts CPU `cpu` at `prefix`, and waits until it runs with its own state.
 fn start_cpu(cpu: u16, prefix: Prefix) {
-    let accepts = |order, parameter| loop {
-        // SAFETY: the CPU is stopped; its lowcore and its `Cpu` are ready.
-        let (code, _) = unsafe { instruction::sigp(cpu, order, parameter) };
-        // It is busy until it has been reset.
-        if code != ConditionCode::Two {
-            break code == ConditionCode::Zero;
-        }
+    let accepts = |order, parameter| {
+        // SAFETY: the CPU is stopped; its lowcore and its `Cpu` are ready. It is busy until it has been reset.
+        let (code, _) = unsafe { instruction::sigp_until_taken(cpu, order, parameter) };
+        code == ConditionCode::Zero
     };
     let _ = accepts(order::INITIAL_CPU_RESET, 0);
     if !accepts(order::SET_PREFIX, prefix.address()) || !accepts(order::RESTART, 0) {
