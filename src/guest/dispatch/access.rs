@@ -487,7 +487,8 @@ fn target_not_fetched<H: Hardware>(
 /// What covers the instruction at the PSW's address, or its `target` if it is an EXECUTE. It is uncovered, if it can be.
 ///
 /// Another CPU may have uncovered it since this CPU met it, or the page may have changed. So if any page was
-/// uncovered or changed since, the instruction is tried once more.
+/// uncovered or changed since, the instruction is tried once more; and so it is where the machine below may still have what
+/// stood there before ([`renewed`]).
 #[cold]
 pub(super) fn uncover<H: Hardware>(
     cpu: &mut Vcpu,
@@ -513,7 +514,33 @@ pub(super) fn uncover<H: Hardware>(
     let uncovered = configuration.page_frames.uncovered.load(Ordering::Acquire);
     let tries_again = core::mem::replace(&mut cpu.uncovered, uncovered) != uncovered
         || shadow::stale(cpu, configuration);
-    if tries_again { Cover::Removed } else { cover }
+    if tries_again || configuration.is_concurrent() && renewed(cpu, configuration, hardware) {
+        Cover::Removed
+    } else {
+        cover
+    }
+}
+
+/// The instruction at the PSW's address trapped, and nothing covers it; but several CPUs execute. Returns whether it is tried
+/// once more, with the text of its copy stored anew.
+///
+/// A machine below that translates may have read the place for another CPU before it was uncovered, and keep the translation
+/// only afterwards: QEMU 7.2 does. For each CPU it can be about to keep one such translation, and a store ends all that it
+/// keeps. So what traps still when it was tried for every other CPU is no instruction.
+#[cold]
+#[inline(never)]
+fn renewed<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> bool {
+    let here = Virtual(cpu.psw.address);
+    if shadow::has_single_table(cpu) {
+        return false;
+    }
+    let found = storage::resolve(cpu, configuration, hardware, here, 2, Access::Execute);
+    found.is_ok_and(|claim| {
+        scanner::renew(configuration, hardware, claim.first.start().absolute())
+            && cpu
+                .tried
+                .again(here, cpu.account.traps, configuration.cpus - 1)
+    })
 }
 
 /// Uncovers the instruction at an address, if it is covered.

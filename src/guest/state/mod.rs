@@ -31,6 +31,7 @@ pub mod software;
 pub mod text;
 pub mod threads;
 pub mod tracing;
+pub mod tried;
 pub mod vcpu;
 pub mod watchdog;
 pub mod watched;

@@ -16,6 +16,7 @@ use crate::state::shadow::Shadow;
 use crate::state::software::SoftwareCounters;
 use crate::state::text::Text;
 use crate::state::threads::Thread;
+use crate::state::tried::Tried;
 use crate::storage::checked::{Checked, PlacedFrame};
 use arch::address::{Absolute, Real, Virtual, apply_prefix};
 use arch::condition::ConditionCode;
@@ -162,6 +163,8 @@ pub struct Vcpu {
     pub real_space: u64,
     /// Places that had been uncovered when this CPU last looked.
     pub uncovered: u64,
+    /// The instruction that it has tried once more because it may have trapped by what was covered before.
+    pub tried: Tried,
     /// What the shadow has done so far.
     pub fills: Fills,
     /// The part of it that the extended counters include.
@@ -242,6 +245,7 @@ impl Vcpu {
             looping: Looping::default(),
             real_space: SECONDARY_SPACE,
             uncovered: 0,
+            tried: Tried::default(),
             fills: Fills::NONE,
             counted: Fills::NONE,
             machine_counted: Counted::default(),

@@ -445,6 +445,24 @@ fn uncover_in<H: Hardware>(
     Cover::Removed
 }
 
+/// Stores the doubleword with the instruction at `at` into the copy of its page once more, as it is there. Returns `false` if
+/// the page has no copy, or the instruction is replaced in it.
+#[cold]
+pub fn renew<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) -> bool {
+    let pages = &configuration.page_frames;
+    let _alone = pages.changing.lock();
+    let (PageState::Copied(copy), Some(frame)) = (pages.state(at), frame(configuration, at)) else {
+        return false;
+    };
+    if differs(hardware, frame, copy, at) {
+        return false;
+    }
+    let place = copy.offset(at.byte_index() & !7);
+    let value = hardware.hsa_load(place);
+    hardware.hsa_store(place, value);
+    true
+}
+
 /// Tests whether a device has stored into a page since it was copied, and makes the page data if so: a device does not
 /// announce its stores before it has finished.
 #[cold]

@@ -18,7 +18,8 @@ use arch::table::{
     PTE_EXECUTION_PROTECTION, PTE_FRAME, PTE_INVALID, PTE_PROTECTION, STE_INVALID, TEID_FETCH,
 };
 use arch::tod::units;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU16, Ordering};
+use std::sync::Arc;
 
 /// The page: BR 14 at 100; data with the bits of EPSW at 182; at 200 INSERT PROGRAM MASK, EPSW at
 /// 204, CR and BER 14; and at 280 an unassigned opcode.
@@ -183,6 +184,34 @@ fn an_unassigned_opcode_is_the_guests_even_where_it_was_covered() {
         "the program old PSW"
     );
     assert_eq!(bench.doubleword(0x88) as u32, 0x4_0001, "length and code");
+}
+
+#[test]
+fn what_nothing_covers_is_tried_with_its_text_stored_anew_once_for_each_other_cpu() {
+    for cpus in 1..=4 {
+        let mut bench = bench();
+        bench.set_doublewords(0x1D0, &[0x0000_0001_8000_0000, 0x7_0000]);
+        executes(&mut bench, CODE);
+        (bench.configuration.mode, bench.configuration.cpus) = (Mode::RealTime, cpus);
+        bench.cpu.uncovered = bench
+            .configuration
+            .page_frames
+            .uncovered
+            .load(Ordering::Relaxed);
+        let place = copy(&bench).offset((CODE - PAGE_AT) & !7);
+        let stores = Arc::new(AtomicU16::new(0));
+        let counted = Arc::clone(&stores);
+        bench.hardware.watcher = Some(Box::new(move |_, at| {
+            counted.fetch_add(u16::from(at == place), Ordering::Relaxed);
+        }));
+        for time in 1..cpus {
+            unassigned(&mut bench, 2, CODE);
+            assert_eq!(bench.cpu.psw.address, CODE, "time {time} of {cpus} CPUs");
+            assert_eq!(stores.load(Ordering::Relaxed), time);
+        }
+        unassigned(&mut bench, 2, CODE);
+        assert_eq!(bench.cpu.psw.address, 0x7_0000, "{cpus} CPUs");
+    }
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! What one CPU changes, every other CPU finds, while all of them execute at once and none meets an interruption.
 //!
-//! In the first of three parts every CPU calls a function on each of more pages than the machine has code copies; a
+//! In the first of four parts every CPU calls a function on each of more pages than the machine has code copies; a
 //! function returns the number of its page. In the second, CPU 0 changes an instruction, and then tells the others by a
-//! number in storage, which they watch without an interruption. In the third it changes the frame of a page, with
-//! INVALIDATE PAGE TABLE ENTRY in between.
+//! number in storage, which they watch without an interruption. In the third it changes the target of many EXECUTEs, which
+//! all CPUs then come to for the first time. In the fourth it changes the frame of a page, with INVALIDATE PAGE TABLE ENTRY
+//! in between.
 #![no_std]
 #![no_main]
 
@@ -44,6 +45,8 @@ const PAGES: usize = 160;
 
 static mut FUNCTIONS: [Page; PAGES] = [const { Page([0; 4096]) }; PAGES];
 static mut CHANGED: Page = Page([0; 4096]);
+/// What is executed, and the functions that execute it.
+static mut EXECUTES: [Page; 2] = [const { Page([0; 4096]) }; 2];
 static mut FRAMES: [Page; 2] = [const { Page([0; 4096]) }; 2];
 
 /// Control register 1 of CPU 0.
@@ -68,17 +71,60 @@ fn put_function(page: *mut Page, value: u16) {
 
 /// Calls the function in a page.
 fn call(page: u64) -> u64 {
+    call_at(page + 0x200)
+}
+
+/// Calls a function that is put at an address.
+fn call_at(address: u64) -> u64 {
     let result: u64;
-    // SAFETY: the page holds LGHI and BR 14.
+    // SAFETY: what is there returns by BR 14 and changes general register 2.
     unsafe {
         asm!(
             "basr %r14, {c}",
-            c = in(reg_addr) page + 0x200,
+            c = in(reg_addr) address,
+            in("r3") 0,
             out("r2") result,
             out("r14") _,
         );
     }
     result
+}
+
+/// So many functions with an EXECUTE, the bytes from one to the next, and how many instructions precede the EXECUTE.
+const WITH_EXECUTE: usize = 4;
+const DISTANCE: usize = 0x380;
+const BEFORE_EXECUTE: usize = 400;
+
+/// Makes functions that return `value`: each is an EXECUTE RELATIVE LONG of the LGHI in the page before. A machine below that
+/// translates takes some time for what precedes it; meanwhile a CPU that begins at the EXECUTE can be the first there.
+fn put_executes(value: u16) {
+    // SAFETY: the address only.
+    let [target, page] = unsafe { [&raw mut EXECUTES[0], &raw mut EXECUTES[1]] };
+    // SAFETY: a page of this program, changed by CPU 0 only.
+    unsafe { Page::put(target, 0, &[0xA729, value]) };
+    for function in (0..WITH_EXECUTE).map(|n| 16 + n * DISTANCE) {
+        let execute = function + 2 * BEFORE_EXECUTE;
+        let distance = (((4096 + execute) / 2) as u16).wrapping_neg();
+        // SAFETY: as above.
+        unsafe {
+            Page::put(page, function, &[0x1800; BEFORE_EXECUTE]);
+            Page::put(page, execute, &[0xC630, 0xFFFF, distance, 0x07FE]);
+        }
+    }
+}
+
+/// What the functions with an EXECUTE return, all ones if they do not agree. Every second CPU begins them at the EXECUTE.
+fn call_executes() -> u64 {
+    // SAFETY: the address only.
+    let page = unsafe { &raw const EXECUTES[1] as u64 };
+    let entry = page + 16 + 2 * BEFORE_EXECUTE as u64 * u64::from(stap() & 1);
+    let mut results = (0..WITH_EXECUTE).map(|n| call_at(entry + (n * DISTANCE) as u64));
+    let first = results.next().unwrap_or(u64::MAX);
+    if results.all(|result| result == first) {
+        first
+    } else {
+        u64::MAX
+    }
 }
 
 fn function(page: usize) -> u64 {
@@ -132,6 +178,7 @@ fn perform(part: usize) {
         1 => call_functions(),
         // SAFETY: the address only.
         2 => find_changes(|| call(unsafe { &raw const CHANGED as u64 })),
+        3 => find_changes(call_executes),
         _ => find_changes(|| load(WINDOW)),
     }
 }
@@ -194,16 +241,17 @@ fn run() {
     let parts = [
         "calls of functions",
         "changed instructions",
+        "changed targets",
         "changed frames",
     ];
-    let mut results = [(0, 0); 3];
+    let mut results = [(0, 0); 4];
     for (part, result) in (1..).zip(&mut results) {
         let end = stck() + milliseconds * 1000 * MICROSECOND;
         if part != 1 {
             // The first change comes before the CPUs begin.
             CHANGE.store(0, Ordering::SeqCst);
         }
-        if part == 3 {
+        if part == 4 {
             change_frame(0);
         }
         PART.store(part, Ordering::SeqCst);
@@ -216,6 +264,7 @@ fn run() {
                 }
             }
             2 => make_changes(others, end, change_instruction),
+            3 => make_changes(others, end, |number| put_executes(number as u16 & 0x3FFF)),
             _ => make_changes(others, end, change_frame),
         }
         IS_OVER.store(true, Ordering::SeqCst);
