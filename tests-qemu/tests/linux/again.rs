@@ -104,6 +104,7 @@ fn kept_run() -> (TempDir, [String; 2]) {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn a_run_that_went_on_from_a_kept_system_is_looked_at_again_if_it_has_a_date() {
     let (directory, times) = kept_run();
     let finished = zoom(&directory, &["--from", &times[0], "--to", &times[1]]);

@@ -103,6 +103,7 @@ fn perf_of_linux_6_1_measures_four_cpus_that_come_and_go() {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn perf_of_linux_6_12_measures_four_cpus_that_come_and_go() {
     four_cpus(Release::V6_12, asked);
 }

@@ -126,8 +126,8 @@ fn nothing_grows(count: u32, wait: u32, more: &[&str]) {
     assert!(whole.samples[0] >= half.samples[0]);
 }
 
-/// With what a round takes besides, two and a half minutes.
-const WAIT: u32 = 148;
+/// With what a round takes besides, a minute.
+const WAIT: u32 = 58;
 
 /// How many rounds: as many as `MILLIMETER_ROUNDS` says, or four.
 fn rounds_of_soak() -> u32 {

@@ -217,6 +217,7 @@ fn stays(first: &First, times: Option<(&str, &str)>) {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn a_window_with_traces_stays_the_first_run_beside_timers_signals_and_events_of_the_guest() {
     for guest in ["b_clock", "b_signals"] {
         stays(&First::of(guest, 10_000), None);
@@ -249,6 +250,7 @@ fn a_window_with_traces_stays_the_first_run_beside_samples_and_many_cpus_of_the_
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn a_trace_in_a_window_has_the_instructions_of_the_window_and_of_its_range() {
     let first = First::of("calls", 10_000);
     let mut request = first.request(Some(("3ms", "3050us")));

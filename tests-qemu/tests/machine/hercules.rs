@@ -89,6 +89,9 @@ fn behaviour_guests_end_in_hercules_as_they_declare() {
     }
 }
 
+/// Guests that do not end in real time, neither in Hercules nor in QEMU: each of their runs would take the whole limit.
+const WITHOUT_END: [&str; 3] = ["b_crypto_cycles", "b_reset_measurement", "b_resets"];
+
 /// Every behaviour guest that asks for nothing that is lacking, in each of its configurations: prints how it ends. The book
 /// has the numbers.
 #[test]
@@ -106,7 +109,8 @@ fn behaviour_guests_are_counted_in_hercules() {
                 while let Some(guest) = next() {
                     let clause = Clause::read(&ipl::guest_file(&guest).unwrap()).unwrap();
                     for run in clause.runs(&guest).unwrap() {
-                        let passed = passes(&clause, &run.name, run.options);
+                        let passed = !WITHOUT_END.contains(&&guest[..])
+                            && passes(&clause, &run.name, run.options);
                         let mut counted = counted.lock().unwrap();
                         counted.0 += u32::from(passed);
                         counted.1 += 1;

@@ -129,6 +129,7 @@ fn a_command_of_a_release_needs_only_qemu() {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn a_debian_package_has_a_command_that_performs_the_main_job() {
     let out = TempDir::new().unwrap();
     // Without its symbols, as a release: most of the time would be spent on compressing them.
