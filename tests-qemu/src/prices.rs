@@ -202,6 +202,13 @@ mod tests {
     }
 
     #[test]
+    fn a_test_with_a_second_qemu_has_the_price_of_its_name() {
+        let found = [recorded("a@qemu-10.0", 1.0), recorded("b@qemu-10.0", 1.0)];
+        let compared = Comparison::new(&found, &kept(&[recorded("a", 1.0)]), 1.0);
+        assert_eq!(compared.new, found[1..]);
+    }
+
+    #[test]
     fn a_test_that_computes_needs_a_processor_and_one_that_waits_a_part() {
         let weight = |cpu, wall| Price { cpu, wall }.weight();
         assert_eq!(weight(6.0, 10.0), 1.0);

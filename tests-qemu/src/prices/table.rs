@@ -171,11 +171,11 @@ impl Kept {
         }
     }
 
-    /// The price of a test.
+    /// The price of a test. One that is performed with each of two QEMUs, `name@qemu-10.0`, has that of its name.
     pub fn of(&self, suite: &str, name: &str) -> Option<Price> {
-        self.prices
-            .get(&(suite.to_owned(), name.to_owned()))
-            .copied()
+        let of = |name: &str| self.prices.get(&(suite.to_owned(), name.to_owned()));
+        let (without, _) = name.split_once('@').unwrap_or((name, ""));
+        of(name).or_else(|| of(without)).copied()
     }
 }
 
