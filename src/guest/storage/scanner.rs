@@ -484,26 +484,27 @@ pub fn look_for_device_store<H: Hardware>(
         let Some(frame) = frame(configuration, at) else {
             return;
         };
-        is_copy_of(hardware, frame, copy)
+        no_copy_of(hardware, frame, copy).is_none()
     };
     if !same {
         make_data(configuration, hardware, at, 0);
     }
 }
 
-/// Whether a code copy differs from its page only by what would be replaced there.
-fn is_copy_of<H: Hardware>(hardware: &H, frame: Frame, copy: Real) -> bool {
-    let places = (0..).step_by(8).zip(frame.doublewords());
-    places.into_iter().all(|(offset, place)| {
-        let original = hardware.load_u64(place);
-        let copied = hardware.hsa_load(copy.offset(offset));
+/// The first doubleword of a code copy that differs from its page by anything but what would be replaced there.
+fn no_copy_of<H: Hardware>(hardware: &H, frame: Frame, copy: Real) -> Option<Real> {
+    let places = (0..).step_by(8).map(|offset| copy.offset(offset));
+    let differs = |&(at, place): &(Real, _)| {
+        let (original, copied) = (hardware.load_u64(place), hardware.hsa_load(at));
         let replaced = sensitive::differing(original, copied);
-        sensitive::replace(original, replaced) == copied
-    })
+        sensitive::replace(original, replaced) != copied
+    };
+    let found = places.zip(frame.doublewords()).find(differs);
+    found.map(|(at, _)| at)
 }
 
-/// A code copy that is in use but not one of its page. What a device may be changing at the moment is left out, and so is
-/// a page whose state is changing.
+/// A doubleword of a code copy that is in use, in which it is not one of its page. What a device may be changing at the moment
+/// is left out, and so is a page whose state is changing.
 #[must_use]
 pub fn changed_copy<H: Hardware>(configuration: &Configuration, hardware: &H) -> Option<Real> {
     let pages = &configuration.page_frames;
@@ -515,8 +516,10 @@ pub fn changed_copy<H: Hardware>(configuration: &Configuration, hardware: &H) ->
             return None;
         };
         let frame = frame(configuration, at)?;
-        let is_good = pages.is_stored_into_by_device(at) || is_copy_of(hardware, frame, copy);
-        (!is_good).then_some(copy)
+        if pages.is_stored_into_by_device(at) {
+            return None;
+        }
+        no_copy_of(hardware, frame, copy)
     })
 }
 
