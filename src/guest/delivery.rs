@@ -65,14 +65,12 @@ pub struct Condition {
     pub code: u16,
     /// Instruction length in bytes: 0, 2, 4 or 6.
     pub length: u8,
-    /// Translation-exception identification, for the codes that have one.
+    /// Translation-exception identification, data-exception code or vector-exception code, for the codes that have one.
     pub identification: u64,
     /// Exception access identification, for the same codes.
     pub access_id: u8,
     /// Operand access identification, if it is stored.
     pub operand_access: Option<u8>,
-    /// Data-exception or vector-exception code.
-    pub data_exception: u32,
     /// Monitor class, for a monitor event.
     pub monitor_class: u16,
     /// Monitor code, for a monitor event.
@@ -93,7 +91,6 @@ impl Condition {
             identification: met.identification,
             access_id: met.access,
             operand_access: None,
-            data_exception: met.parameter,
             monitor_class: met.parameter as u16,
             monitor_code: met.identification,
             per: None,
@@ -344,7 +341,7 @@ fn describe<H: Hardware>(hardware: &mut H, area: PrefixArea, condition: &Conditi
         0x07 | 0x1B => {
             hardware.store_u32(
                 area.at(lowcore::DATA_EXCEPTION_CODE),
-                condition.data_exception,
+                condition.identification as u32,
             );
         }
         MONITOR_EVENT => {

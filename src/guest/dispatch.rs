@@ -641,7 +641,7 @@ fn reflect<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     let code = cpu.interruption.code();
     let problem = cpu.psw.problem_state();
     // Compare and trap completes: data-exception code FF.
-    let trapped = code == Exception::Data.code() && cpu.interruption.parameter == 0xFF;
+    let trapped = code == Exception::Data.code() && cpu.interruption.identification == 0xFF;
     let mut charged = if trapped {
         configuration.charges.compare_and_trap.into()
     } else {

@@ -504,7 +504,9 @@ fn performed_without_fetch(cpu: &mut Cpu) -> bool {
 fn any_program_interruption(cpu: &mut Cpu) {
     let interruption = &mut cpu.vcpu.interruption;
     match interruption.code() & 0x7F {
-        0x07 | 0x1B => interruption.parameter = lowcore::DATA_EXCEPTION_CODE.get(),
+        0x07 | 0x1B => {
+            interruption.identification = lowcore::DATA_EXCEPTION_CODE.get().into();
+        }
         0x40 => {
             interruption.parameter = u32::from(lowcore::MONITOR_CLASS.get());
             interruption.identification = lowcore::MONITOR_CODE.get();

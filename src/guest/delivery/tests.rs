@@ -136,7 +136,6 @@ fn a_reflected_condition_stores_what_its_code_calls_for_and_nothing_else() {
     let condition = Condition {
         code: 0x07,
         length: 4,
-        data_exception: 0x08,
         monitor_class: 0x00AB,
         monitor_code: 0x1122_3344,
         identification: 0x7777_7000,
@@ -164,7 +163,7 @@ fn a_reflected_condition_stores_what_its_code_calls_for_and_nothing_else() {
     let untouched = [UNTOUCHED; 5];
     assert_eq!(run(0x08, None), untouched);
     let mut data = untouched;
-    data[0] = 0x0000_0008_EEEE_EEEE;
+    data[0] = 0x7777_7000_EEEE_EEEE;
     assert_eq!(run(0x07, None), data);
     let mut monitor = untouched;
     monitor[0] = 0xEEEE_EEEE_00AB_EEEE;

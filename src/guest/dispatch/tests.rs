@@ -366,7 +366,6 @@ fn a_compare_and_trap_counts_one_whatever_the_clock_charges_for_other_data_excep
             let data = Exception::Data.code();
             bench.configuration.charges.set(data, of_data);
             bench.set(HERE, text);
-            bench.cpu.interruption.parameter = data_exception_code;
             // What the clock has charged is in the account already.
             let charged = if counted == 1 { of_trap } else { of_data };
             bench.cpu.account.cycles = [10 + u64::from(charged), 0];
@@ -374,7 +373,7 @@ fn a_compare_and_trap_counts_one_whatever_the_clock_charges_for_other_data_excep
                 mask: ADDRESSING_64,
                 address: HERE + 4,
             };
-            interrupt(&mut bench, psw, Exception::Data, 4, 0);
+            interrupt(&mut bench, psw, Exception::Data, 4, data_exception_code);
             let total = bench.cpu.account.total();
             assert_eq!(total, 10 + counted, "{of_trap} {of_data}");
         }

@@ -120,12 +120,12 @@ impl Manner {
     }
 }
 
-/// A failed access: its program interruption, with what the interruption stores.
+/// A failed access, or another exception: its program interruption, with what the interruption stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The exception.
     pub interruption: ProgramInterruption,
-    /// Translation-exception identification as stored; zero where none is stored.
+    /// Translation-exception identification as stored, or a data-exception code; zero where none is stored.
     pub identification: u64,
     /// Exception access identification as stored.
     pub access_id: u8,
@@ -143,6 +143,16 @@ impl Fault {
             identification: 0,
             access_id: 0,
             operand_access: None,
+        }
+    }
+
+    /// A data exception with its code.
+    #[must_use]
+    #[cold]
+    pub const fn data(code: u8) -> Self {
+        Self {
+            identification: code as u64,
+            ..Self::plain(ProgramInterruption::Data)
         }
     }
 

@@ -88,9 +88,9 @@ pub struct Interruption {
     pub cause: u32,
     /// Exception access identification.
     pub access: u8,
-    /// Data-exception code, external-interruption parameter, or I/O interruption parameter.
+    /// External-interruption parameter, I/O interruption parameter, or monitor class.
     pub parameter: u32,
-    /// Translation-exception identification; for I/O the subsystem-identification word in the left
+    /// Translation-exception identification, data-exception code, or monitor code; for I/O the subsystem-identification word in the left
     /// half and the interruption-identification word in the right half.
     pub identification: u64,
 }
