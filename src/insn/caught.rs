@@ -1,13 +1,15 @@
-//! The sensitive instructions, by the halfword with which their text begins, and which of them are caught. The tests of
-//! rotated bits are not among these: a halfword does not tell ([`rotated`](super::rotated)).
+//! The sensitive instructions, by the halfword with which their text begins, and which of them are caught. Those that a halfword
+//! does not tell are not among these ([`split`](super::split)).
 
 /// Which instructions are sensitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caught {
     /// Whether all of the message-security assist is.
     pub(super) message_security: bool,
-    /// Whether the tests of rotated bits are ([`rotated`](super::rotated)).
+    /// Whether the tests of rotated bits are ([`split`](super::split)).
     pub(super) tests: bool,
+    /// Whether MULTIPLY of short BFP operands to a long product is.
+    pub(super) products: bool,
 }
 
 impl Caught {
@@ -15,12 +17,13 @@ impl Caught {
     pub const ALWAYS: Self = Self {
         message_security: false,
         tests: false,
+        products: false,
     };
 
     /// Also all of the message-security assist.
     pub const MESSAGE_SECURITY: Self = Self {
         message_security: true,
-        tests: false,
+        ..Self::ALWAYS
     };
 
     /// These, and the tests of rotated bits.
@@ -32,21 +35,34 @@ impl Caught {
         }
     }
 
-    /// These, except the tests of rotated bits.
+    /// These, and MDEB and MDEBR.
     #[must_use]
-    pub const fn without_tests(self) -> Self {
+    pub const fn with_products(self) -> Self {
         Self {
-            tests: false,
+            products: true,
             ..self
         }
     }
 
-    /// Whether the tests of rotated bits are among them.
+    /// These, except the ones that a halfword does not tell.
     #[must_use]
-    pub const fn has_tests(self) -> bool {
-        self.tests
+    pub const fn without_split(self) -> Self {
+        Self {
+            tests: false,
+            products: false,
+            ..self
+        }
+    }
+
+    /// Whether any are among them that a halfword does not tell.
+    #[must_use]
+    pub const fn has_split(self) -> bool {
+        self.tests || self.products
     }
 }
+
+/// The opcode of MDEBR.
+pub(super) const MDEBR: u16 = 0xB30C;
 
 /// A sensitive instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +82,8 @@ pub enum Sensitive {
     /// PERFORM RANDOM NUMBER OPERATION: the true random numbers of the machine below are not in its state, so a run that goes
     /// on from a kept state would draw others.
     Prno,
+    /// MULTIPLY of short BFP operands to a long product, in registers.
+    Mdebr,
     /// Another instruction of the message-security assist that is not privileged, by the second byte of its opcode.
     MessageSecurity(u8),
 }
@@ -83,6 +101,7 @@ impl Sensitive {
             0xB254 => Some(Self::Mvpg),
             0xB279 => Some(Self::Sacf),
             0xB93C => Some(Self::Prno),
+            MDEBR => Some(Self::Mdebr),
             // KMAC, KMA, KMF, KMO, PCC, KMCTR, KM, KMC, KDSA, KIMD, KLMD.
             0xB91E | 0xB929..=0xB92F | 0xB93A | 0xB93E | 0xB93F => {
                 Some(Self::MessageSecurity(halfword as u8))
@@ -94,7 +113,11 @@ impl Sensitive {
     /// Whether it is sensitive at the moment.
     #[must_use]
     pub const fn is_caught(self, caught: Caught) -> bool {
-        caught.message_security || !matches!(self, Self::MessageSecurity(_))
+        match self {
+            Self::MessageSecurity(_) => caught.message_security,
+            Self::Mdebr => caught.products,
+            _ => true,
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! instruction that is performed is nowhere in storage, and what is sensitive about it can be in the mask alone:
 //!
 //! - **Opcodes of one byte** (and those whose second part is the sixth byte: E3, E6, E7, EB, EC, ED): the mask changes
-//!   registers, lengths, immediate values. The opcode stays, and so does the T bit that makes one of these sensitive.
+//!   registers, lengths, immediate values. The opcode stays, and so does the T bit that makes some of these sensitive.
 //! - **Opcodes with a second part in bits 12-15** (A5, A7, AA, C0, C2, C4, C6, C8, CC): the mask can make another
 //!   instruction of the same first byte. None of these is sensitive either. An EXECUTE RELATIVE LONG among them is an
 //!   execute exception, and so is an EXECUTE.
@@ -42,6 +42,9 @@ const MESSAGE_SECURITY: [u16; 11] = [
     0xB91E, 0xB929, 0xB92A, 0xB92B, 0xB92C, 0xB92D, 0xB92E, 0xB92F, 0xB93A, 0xB93E, 0xB93F,
 ];
 
+/// The one that is caught with MDEB.
+const PRODUCTS: [u16; 1] = [0xB30C];
+
 /// Whether EXECUTE can make a sensitive instruction of the target whose text begins with this halfword.
 #[must_use]
 pub fn may_become_sensitive(halfword: u16, caught: Caught) -> bool {
@@ -49,14 +52,16 @@ pub fn may_become_sensitive(halfword: u16, caught: Caught) -> bool {
         debug_assert!(Sensitive::from_halfword(sensitive).is_some());
         halfword & 0xFF00 == sensitive & 0xFF00 && halfword & !sensitive == 0
     };
-    ALWAYS.iter().any(becomes) || caught.message_security && MESSAGE_SECURITY.iter().any(becomes)
+    ALWAYS.iter().any(becomes)
+        || caught.message_security && MESSAGE_SECURITY.iter().any(becomes)
+        || caught.products && PRODUCTS.iter().any(becomes)
 }
 
 /// Whether the text of a sensitive instruction may begin with this halfword, or with what EXECUTE makes of it: whether it
 /// has the first byte of any.
 #[must_use]
 pub const fn may_have_a_part(halfword: u16) -> bool {
-    matches!(halfword >> 8, 0xB2 | 0xB9 | 0xE5)
+    matches!(halfword >> 8, 0xB2 | 0xB3 | 0xB9 | 0xE5)
 }
 
 /// Whether the instruction whose text begins with this halfword is an EXECUTE.

@@ -11,7 +11,7 @@
 //! - [`sensitive`] finds the few instructions that do not trap and show a deprivileged guest too much,
 //!   and decides which occurrences of their bits are instructions; `suspects` has the bits, [`flow`] follows branches for it, and
 //!   [`executed`] knows what EXECUTE can make of an instruction. [`strict`] decides nothing, and replaces all of them.
-//!   [`rotated`] has one that its first halfword does not tell.
+//!   [`split`] has those that their first halfword does not tell.
 //!
 //! Three more modules take the registers and the PSW along with the text, for the single step that runs an
 //! instruction and reports what it did. They do not access storage or change anything either.
@@ -38,8 +38,8 @@ pub mod placed;
 mod plain;
 pub mod references;
 pub mod relative;
-pub mod rotated;
 pub mod sensitive;
+pub mod split;
 pub mod store;
 pub mod strict;
 mod suspects;

@@ -5,7 +5,8 @@
 //! problem state, the first against the shadow tables. MOVE PAGE with its condition-code option reports a
 //! page that the shadow tables do not have yet, instead of causing an interruption that would fill them, and
 //! SET ADDRESS SPACE CONTROL FAST would change the space that the hardware accesses. PERFORM RANDOM NUMBER OPERATION draws
-//! from a generator that is not in the state of the machine below. A test of rotated bits ends an older QEMU ([`rotated`]).
+//! from a generator that is not in the state of the machine below. An older QEMU ends at a test of rotated
+//! bits, and has wrong products of short BFP operands ([`split`]).
 //! A page with the bits of
 //! such an instruction is executed from a copy, which only the instruction fetch ever sees. In the copy a
 //! halfword that must not be executed is **replaced** by an unassigned opcode that indicates the same length.
@@ -30,7 +31,7 @@
 //! EXECUTE is replaced only if none passes over it and it is behind the first two halfwords, which may be a displacement.
 //!
 //! All these opcodes are whole in their first halfword, so a candidate at the end of the page does not depend
-//! on the next page; a test of rotated bits does, and it is not judged here. Other instructions have the second part of their opcode in their last byte. If that is on the next
+//! on the next page; those of [`split`] do, and such a one is not judged here. Other instructions have the second part of their opcode in their last byte. If that is on the next
 //! page, nobody knows here whether it is an instruction: it is covered if it has a candidate among its halfwords, and
 //! when control comes to it the firmware knows all of its text. EXECUTE can make a sensitive instruction of an ordinary one; so an EXECUTE that may do it is
 //! itself a sensitive instruction here ([`executed`] says which do).
@@ -38,13 +39,14 @@
 //! The other instructions of the message-security assist are sensitive only while the machine counts or supplies
 //! them ([`Caught`]): otherwise they run below at full speed.
 
+use super::caught::MDEBR;
 pub use super::caught::{Caught, Sensitive, is_caught};
 use super::executed;
 use super::flow::next;
 use super::offsets::{Offsets, PAGE};
 use super::opcodes::assigned_as_far;
 use super::plain;
-use super::rotated;
+use super::split;
 use super::suspects::{has_suspect_part, has_suspects, suspects};
 use super::{Instruction, assigned, decode, length, opcode};
 
@@ -85,12 +87,13 @@ pub fn is_caught_at(page: &[u8; PAGE], offset: usize, caught: Caught) -> bool {
 pub fn is_caught_in(offset: usize, caught: Caught, halfword: impl Fn(usize) -> u16) -> bool {
     let first = halfword(offset);
     if is_caught(first, caught) {
-        return true;
+        // Some text of every boot has this halfword. The third byte of the instruction should be zero, and no assembler makes another.
+        return first != MDEBR || offset + 4 > PAGE || halfword(offset + 2) >> 8 == 0;
     }
-    if rotated::may_begin(first) {
-        return caught.tests
+    if split::may_begin(first) {
+        return caught.has_split()
             && offset + 6 <= PAGE
-            && rotated::is_test([first, halfword(offset + 2), halfword(offset + 4)]);
+            && split::is_caught([first, halfword(offset + 2), halfword(offset + 4)], caught);
     }
     if !executed::modifies(first) {
         return false;
@@ -306,7 +309,7 @@ pub(super) fn candidates_of(page: &[u8; PAGE], caught: Caught) -> Scan {
         });
         let begin = n * BYTES;
         let next = || doubleword(page, begin + BYTES);
-        if !has_suspects(doublewords, next, caught, || has_test(page, begin)) {
+        if !has_suspects(doublewords, next, caught, || has_split(page, begin)) {
             continue;
         }
         for offset in suspects(bytes, caught).map(|at| n * BYTES + at) {
@@ -325,12 +328,12 @@ pub(super) fn candidates_of(page: &[u8; PAGE], caught: Caught) -> Scan {
     }
 }
 
-/// Whether a test of rotated bits may begin in the 32 bytes at an offset. Behind the page its beginning is taken, where no test
+/// Whether an instruction of [`split`] may begin in the 32 bytes at an offset. Behind the page its beginning is taken, where none
 /// of this page ends.
 #[inline(never)]
-fn has_test(page: &[u8; PAGE], offset: usize) -> bool {
+fn has_split(page: &[u8; PAGE], offset: usize) -> bool {
     let text = [0, 8, 16, 24].map(|at| doubleword(page, offset + at));
-    rotated::may_begin_in(text, doubleword(page, offset + 32))
+    split::may_begin_in(text, doubleword(page, offset + 32))
 }
 
 /// A one in each halfword of a doubleword.
@@ -349,8 +352,8 @@ pub fn may_be_sensitive(doubleword: u64, caught: Caught) -> bool {
 /// Whether the instruction with this text is sensitive by itself: it is no EXECUTE.
 #[must_use]
 pub fn is_caught_text(text: &[u8; 6], caught: Caught) -> bool {
-    let halfwords = rotated::halfwords(text);
-    is_caught(halfwords[0], caught) || caught.tests && rotated::is_test(halfwords)
+    let halfwords = split::halfwords(text);
+    is_caught(halfwords[0], caught) || split::is_caught(halfwords, caught)
 }
 
 /// The halfwords of a page as decodes have classified them.

@@ -7,7 +7,7 @@
 
 use super::caught::{Caught, Sensitive};
 use super::executed;
-use super::rotated;
+use super::split;
 
 /// How many bits of a halfword the table leaves out.
 const LEFT_OUT: u32 = 3;
@@ -30,6 +30,18 @@ const BEGINS_TEST: u8 = 4;
 /// The bit of what a test of rotated bits may end with.
 const ENDS_TEST: u8 = 8;
 
+/// The bit of what MDEB may begin with.
+const BEGINS_PRODUCT: u8 = 16;
+
+/// The bit of what MDEB may end with.
+const ENDS_PRODUCT: u8 = 32;
+
+/// The bit of MDEBR.
+const PRODUCT: u8 = 64;
+
+/// What an instruction may begin with of which the first halfword tells too little. The bit of its end is the next one.
+const BEGINS: u8 = BEGINS_TEST | BEGINS_PRODUCT;
+
 static TABLE: [u8; ENTRIES + WORD - 1] = table();
 
 const fn table() -> [u8; ENTRIES + WORD - 1] {
@@ -41,15 +53,22 @@ const fn table() -> [u8; ENTRIES + WORD - 1] {
             *entry |= ALWAYS;
         }
         match Sensitive::from_halfword(halfword) {
+            Some(Sensitive::Mdebr) => *entry |= PRODUCT,
             Some(sensitive) if sensitive.is_caught(Caught::ALWAYS) => *entry |= ALWAYS,
             Some(_) => *entry |= MESSAGE_SECURITY,
             None => {}
         }
-        if rotated::may_begin(halfword) {
+        if split::may_begin_test(halfword) {
             *entry |= BEGINS_TEST;
         }
-        if rotated::may_end(halfword) {
+        if split::may_end_test(halfword) {
             *entry |= ENDS_TEST;
+        }
+        if split::may_begin_product(halfword) {
+            *entry |= BEGINS_PRODUCT;
+        }
+        if split::may_end_product(halfword) {
+            *entry |= ENDS_PRODUCT;
         }
         if halfword == u16::MAX {
             return table;
@@ -62,30 +81,32 @@ const fn table() -> [u8; ENTRIES + WORD - 1] {
 /// one.
 ///
 /// What a test of rotated bits begins with is common, so the rest decides, too: `next` is the doubleword behind these, and
-/// `has_test` says whether a test may begin in them.
+/// `has_split` says whether an instruction of [`split`] may begin in them.
 #[inline(always)]
 #[must_use]
 pub fn has_suspects<const N: usize>(
     text: [u64; N],
     next: impl FnOnce() -> u64,
     caught: Caught,
-    has_test: impl FnOnce() -> bool,
+    has_split: impl FnOnce() -> bool,
 ) -> bool {
     let found = found_in(text);
     let wanted = wanted(caught);
-    is_suspect(found, wanted & !BEGINS_TEST)
-        || is_suspect(found, wanted)
-            && (is_suspect(found, ENDS_TEST) || is_suspect(found_in([next()]), ENDS_TEST))
-            && has_test()
+    if is_suspect(found, wanted & !BEGINS) {
+        return true;
+    }
+    let begins = found & in_entry(wanted & BEGINS);
+    let has_end = |found: u32| found & begins << 1 != 0;
+    begins != 0 && (has_end(found) || has_end(found_in([next()]))) && has_split()
 }
 
-/// Whether any halfword of a doubleword may be the first one of a sensitive instruction, or of an EXECUTE, or the first one or
-/// the last one of a test of rotated bits, if those are caught. Never misses one.
+/// Whether any halfword of a doubleword may be the first one of a sensitive instruction, or of an EXECUTE, or the last one
+/// of one of [`split`] that is caught. Never misses one.
 #[inline(always)]
 #[must_use]
 pub fn has_suspect_part(doubleword: u64, caught: Caught) -> bool {
-    let ends = if caught.tests { ENDS_TEST } else { 0 };
-    is_suspect(found_in([doubleword]), wanted(caught) | ends)
+    let wanted = wanted(caught);
+    is_suspect(found_in([doubleword]), wanted | (wanted & BEGINS) << 1)
 }
 
 /// The entries of all halfwords.
@@ -123,13 +144,25 @@ const fn wanted(caught: Caught) -> u8 {
     } else {
         0
     };
-    ALWAYS | assist | if caught.tests { BEGINS_TEST } else { 0 }
+    let tests = if caught.tests { BEGINS_TEST } else { 0 };
+    let products = if caught.products {
+        BEGINS_PRODUCT | PRODUCT
+    } else {
+        0
+    };
+    ALWAYS | assist | tests | products
 }
 
 /// Whether an entry, the leftmost byte, has any of these bits.
 #[inline(always)]
 const fn is_suspect(word: u32, wanted: u8) -> bool {
-    word & u32::from_be_bytes([wanted, 0, 0, 0]) != 0
+    word & in_entry(wanted) != 0
+}
+
+/// Bits of an entry where they are in a word that begins with it.
+#[inline(always)]
+const fn in_entry(bits: u8) -> u32 {
+    u32::from_be_bytes([bits, 0, 0, 0])
 }
 
 #[cfg(test)]
@@ -143,15 +176,22 @@ mod tests {
             Caught::ALWAYS,
             Caught::MESSAGE_SECURITY,
             Caught::ALWAYS.with_tests(),
+            Caught::ALWAYS.with_products(),
+            Caught::MESSAGE_SECURITY.with_tests().with_products(),
         ] {
             for halfword in 0..=u16::MAX {
                 let group = halfword & !7..=halfword | 7;
                 let expected = group.clone().into_iter().any(|one| {
                     is_caught(one, caught)
                         || executed::is_execute(one)
-                        || caught.tests && rotated::may_begin(one)
+                        || caught.tests && split::may_begin_test(one)
+                        || caught.products && split::may_begin_product(one)
                 });
-                let is_part = expected || caught.tests && group.into_iter().any(rotated::may_end);
+                let is_part = expected
+                    || group.into_iter().any(|one| {
+                        caught.tests && split::may_end_test(one)
+                            || caught.products && split::may_end_product(one)
+                    });
                 let [a, b] = halfword.to_be_bytes();
                 let text = [0x18, 0x12, a, b, 0xB9, 0x04, 0x00, 0x12];
                 let is_suspected = |second: u64, third: u64| {
@@ -163,12 +203,17 @@ mod tests {
                     ]
                     .iter()
                     .any(|&(text, next)| {
-                        has_suspects(text, || next, caught, || rotated::may_begin_in(text, next))
+                        has_suspects(text, || next, caught, || split::may_begin_in(text, next))
                     })
                 };
-                // As a test, and as something else with the same beginning.
-                assert_eq!(is_suspected(0x8000, 0x54), expected, "{halfword:04X}");
-                let is_other = expected && !rotated::may_begin(halfword);
+                // As a test or a product, and as something else with the same beginning.
+                let last = if split::may_begin_product(halfword) {
+                    0x0C
+                } else {
+                    0x54
+                };
+                assert_eq!(is_suspected(0x8000, last), expected, "{halfword:04X}");
+                let is_other = expected && !split::may_begin(halfword);
                 assert_eq!(is_suspected(0x0912, 0x54), is_other, "{halfword:04X}");
                 assert_eq!(is_suspected(0x8912, 0x64), is_other, "{halfword:04X}");
                 let text_of = u64::from_be_bytes(text);

@@ -6,7 +6,7 @@ use crate::hardware::Hardware;
 use crate::millicode::execution::Execution;
 use crate::millicode::outcome::{Outcome, Performed};
 use arch::condition::ConditionCode;
-use insn::rotated::{halfwords, is_test};
+use insn::split::{halfwords, is_test};
 
 /// The bits from the one that I3 numbers to the one that I4 numbers. If that is to the left, they go on at bit 0.
 const fn selected(i3: u8, i4: u8) -> u64 {

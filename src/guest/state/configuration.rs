@@ -67,8 +67,10 @@ pub struct Configuration {
     pub assist: Assist,
     /// Whether no EXECUTE is trusted.
     pub strict: bool,
-    /// Whether the machine below may end at a test of rotated bits, as QEMU before 8.0 does ([`insn::rotated`]).
+    /// Whether the machine below may end at a test of rotated bits, as QEMU before 8.0 does ([`insn::split`]).
     pub ends_at_tests: bool,
+    /// Whether the machine below has wrong products of short BFP operands, as QEMU before 8.0.4 does.
+    pub multiplies_wrongly: bool,
     /// Whether the machine below can forbid the execution of a page, as QEMU can. Without that no program has a single
     /// table for instructions and operands, and the machine below finds relative-long operands in the table of the
     /// instructions, as the architecture has it.
@@ -136,6 +138,7 @@ impl Configuration {
             assist: Assist::default(),
             strict: false,
             ends_at_tests: false,
+            multiplies_wrongly: false,
             execution_protection: true,
             per: Support::default(),
             tracing: Tracing::default(),
@@ -158,12 +161,14 @@ impl Configuration {
     #[must_use]
     #[inline]
     pub fn caught(&self) -> Caught {
-        let caught = self.assist.caught();
+        let mut caught = self.assist.caught();
         if self.ends_at_tests {
-            caught.with_tests()
-        } else {
-            caught
+            caught = caught.with_tests();
         }
+        if self.multiplies_wrongly {
+            caught = caught.with_products();
+        }
+        caught
     }
 
     /// Whether `length` bytes at `at` lie in the guest's storage.

@@ -32,7 +32,7 @@ pub(crate) const BEGINS: u16 = 0x4000;
 pub(crate) const ENDS: u16 = 0x2000;
 
 /// Beside a state as text: the page begins or ends with what may be a part of an instruction that no hardware may be given
-/// ([`insn::rotated`]), the other part of which would be on the page before or behind it. A store there makes the page data.
+/// ([`insn::split`]), the other part of which would be on the page before or behind it. A store there makes the page data.
 pub(crate) const EDGE: u16 = 0x1000;
 
 /// What is beside a state.

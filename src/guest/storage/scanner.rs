@@ -40,7 +40,7 @@ use crate::storage::shadow::{await_others, wait_for_others};
 use arch::address::{Absolute, PAGE, Real, Virtual};
 use core::sync::atomic::Ordering;
 use insn::sensitive::Scan;
-use insn::{Offsets, executed, rotated, sensitive, strict};
+use insn::{Offsets, executed, sensitive, split, strict};
 
 /// The page frame that holds an address: only storage has frames with a state.
 fn frame(configuration: &Configuration, at: Absolute) -> Option<Frame> {
@@ -160,7 +160,7 @@ fn prepare<H: Hardware>(
         replaced.insert_all(&strict::ends(&text));
     }
     let edges = [0, PAGE as usize - 8].map(|at| sensitive::doubleword(&text, at));
-    let edge = if caught.has_tests() && rotated::is_edge(edges[0], edges[1]) {
+    let edge = if caught.has_split() && split::is_edge(edges[0], edges[1]) {
         EDGE
     } else {
         0
@@ -180,7 +180,7 @@ fn prepare<H: Hardware>(
     replace(hardware, copy, &text, &Offsets::NONE, &replaced);
     let mut state = (COPIED + number) | edge;
     // A program that executes the page itself would execute the end of it, too.
-    let of_executes = only_executes && !is_stored_into && !(ends && caught.has_tests());
+    let of_executes = only_executes && !is_stored_into && !(ends && caught.has_split());
     for (holds, beside) in [
         (of_executes, OF_EXECUTES),
         (strict::begins_replaced(&replaced), BEGINS),
@@ -588,8 +588,7 @@ pub fn store_value_into<H: Hardware>(
             make_data(configuration, hardware, at, 0);
         }
         TEXT if !sensitive::may_be_sensitive(value, caught) => {}
-        TEXT if configuration.ends_at_tests
-            && is_no_test(configuration, hardware, at, (value, width)) => {}
+        TEXT if caught.has_split() && is_no_split(configuration, hardware, at, (value, width)) => {}
         state
             if (state == TRUSTED || state & OF_EXECUTES != 0)
                 && store_beside_executes(configuration, hardware, at, (value, width)) => {}
@@ -603,7 +602,7 @@ pub fn store_value_into<H: Hardware>(
 pub(super) fn changes_end(configuration: &Configuration, at: Absolute) -> bool {
     // The last doubleword of a page or the first one.
     at.offset(8).byte_index() < 16
-        && (configuration.ends_at_tests
+        && (configuration.caught().has_split()
             || at.byte_index() >= 8 && configuration.page_frames.any_begins())
 }
 
@@ -620,30 +619,31 @@ fn stored<H: Hardware>(
     [before, before & !mask | value << shift & mask]
 }
 
-/// Whether a value is suspect only because it could be a part of a test of rotated bits, and is none where it is stored.
+/// Whether a value is suspect only because it could be a part of an instruction of [`split`], and is none where it is stored.
 #[cold]
 #[inline(never)]
-fn is_no_test<H: Hardware>(
+fn is_no_split<H: Hardware>(
     configuration: &Configuration,
     hardware: &H,
     at: Absolute,
     value: (u64, u64),
 ) -> bool {
-    let others = configuration.caught().without_tests();
-    !sensitive::may_be_sensitive(value.0, others) && !makes_test(configuration, hardware, at, value)
+    let others = configuration.caught().without_split();
+    !sensitive::may_be_sensitive(value.0, others)
+        && !makes_split(configuration, hardware, at, value)
 }
 
-/// Whether a test of rotated bits that is caught is where a value is stored, then. The store is not in the first or the last
-/// doubleword of its page.
+/// Whether an instruction of [`split`], if any are caught, is where a value is stored, then. The store is not in the first or the
+/// last doubleword of its page.
 #[cold]
 #[inline(never)]
-fn makes_test<H: Hardware>(
+fn makes_split<H: Hardware>(
     configuration: &Configuration,
     hardware: &H,
     at: Absolute,
     value: (u64, u64),
 ) -> bool {
-    if !configuration.ends_at_tests {
+    if !configuration.caught().has_split() {
         return false;
     }
     let Some(frame) = frame(configuration, at) else {
@@ -652,7 +652,7 @@ fn makes_test<H: Hardware>(
     let [_, after] = stored(hardware, frame, at, value);
     let [before, behind] =
         [at.0.wrapping_sub(8), at.0 + 8].map(|at| hardware.load_u64(frame.at(Virtual(at & !7))));
-    rotated::is_any_in(before, after, behind)
+    split::is_any_in(before, after, behind)
 }
 
 /// Whether a page without sensitive instructions, and without an EXECUTE, stays one when a value is stored into it.
@@ -698,7 +698,7 @@ fn store_beside_executes<H: Hardware>(
                 && !executed::is_execute(new)
                 && ![one, two].into_iter().any(executed::modifies)
         })
-        && !makes_test(configuration, hardware, at, value);
+        && !makes_split(configuration, hardware, at, value);
     if is_harmless && let PageState::Copied(copy) = configuration.page_frames.state(at) {
         let place = copy.offset(at.byte_index() & !7);
         let replaced = sensitive::differing(before, hardware.hsa_load(place));

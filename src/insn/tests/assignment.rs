@@ -183,7 +183,11 @@ fn no_mask_of_an_execute_makes_an_assigned_opcode_of_a_replacement() {
 
 #[test]
 fn a_target_may_become_sensitive_exactly_if_some_mask_makes_it_so() {
-    for caught in [Caught::ALWAYS, Caught::MESSAGE_SECURITY] {
+    for caught in [
+        Caught::ALWAYS,
+        Caught::MESSAGE_SECURITY,
+        Caught::ALWAYS.with_products(),
+    ] {
         for halfword in 0..=u16::MAX {
             let becomes = (0..=0xFF).any(|mask| is_caught(halfword | mask, caught));
             assert_eq!(

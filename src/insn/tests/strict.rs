@@ -38,10 +38,12 @@ proptest! {
         page in any_page(),
         assist in any::<bool>(),
         tests in any::<bool>(),
+        products in any::<bool>(),
         into_next in any::<bool>(),
     ) {
         let caught = if assist { Caught::MESSAGE_SECURITY } else { Caught::ALWAYS };
         let caught = if tests { caught.with_tests() } else { caught };
+        let caught = if products { caught.with_products() } else { caught };
         let replaced = strict::scan(&page, caught, into_next).replaced;
         for offset in (0..PAGE).step_by(2) {
             let is_sensitive = is_caught_at(&page, offset, caught);

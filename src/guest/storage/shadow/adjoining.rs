@@ -5,8 +5,8 @@
 //! operand. So while both are mapped in a space, what extends from the first one is replaced, too. The firmware reads the
 //! original, and has it executed alone.
 //!
-//! A test of rotated bits ([`insn::rotated`]) whose parts are on two pages is not to be executed at all on a hardware that ends at
-//! it, by a program with a single table either. So while both are mapped, what extends from the first one is replaced, too.
+//! An instruction of [`insn::split`] whose parts are on two pages is not to be executed at all on a hardware that performs it
+//! wrongly, by a program with a single table either. So while both are mapped, what extends from the first one is replaced, too.
 //!
 //! Only a fill maps a page whose copy begins so, or one in front of it. A space that is complete from the beginning never maps
 //! such a page: the CPU's real storage becomes a space like others ([`own_real`](super::own_real)).

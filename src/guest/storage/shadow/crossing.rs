@@ -5,10 +5,10 @@ use crate::state::configuration::Configuration;
 use crate::state::page_frames::PageState;
 use crate::storage::checked::Checked;
 use arch::address::{Absolute, PAGE};
-use insn::rotated;
+use insn::split;
 
-/// Whether a test of rotated bits extends from the page at `first` into the one at `second`, as they are in storage or as they
-/// are executed, and is not replaced in the first one.
+/// Whether an instruction of [`split`] extends from the page at `first` into the one at `second`, as they are in storage or as
+/// they are executed, and is not replaced in the first one.
 #[cold]
 #[inline(never)]
 pub(super) fn crosses<H: Hardware>(
@@ -28,5 +28,5 @@ pub(super) fn crosses<H: Hardware>(
     };
     [false, true]
         .into_iter()
-        .any(|executed| rotated::crosses(of(first, PAGE - 8, executed), of(second, 0, executed)))
+        .any(|executed| split::crosses(of(first, PAGE - 8, executed), of(second, 0, executed)))
 }

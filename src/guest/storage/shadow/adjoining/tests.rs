@@ -15,7 +15,7 @@ use arch::address::{Absolute, PAGE, Real, Virtual};
 use arch::interruption::Class;
 use arch::psw::{self, DAT, PROBLEM, Psw};
 use arch::table::{PTE_FRAME, PTE_INVALID, STE_INVALID, TEID_FETCH};
-use insn::rotated;
+use insn::split;
 use std::collections::BTreeMap;
 
 /// Page frames: fewer than virtual pages, and more than there are code copies.
@@ -45,8 +45,16 @@ const HALFWORDS: [u16; 14] = [
     0x0000, 0xA728,
 ];
 
-/// What the parts of tests of rotated bits are made of.
-const PARTS: [u16; 4] = [0xEC12, 0xEC80, 0x8057, 0x0054];
+/// What the parts of instructions of [`split`] are made of.
+const PARTS: [u16; 6] = [0xEC12, 0xEC80, 0x8057, 0x0054, 0xED12, 0x000C];
+
+/// Which instructions of [`split`] the hardware performs wrongly.
+#[derive(Clone, Copy)]
+enum Wrong {
+    Nothing,
+    Tests,
+    Products,
+}
 
 /// Where in a page what matters is.
 const PLACES: [u64; 8] = [0, 2, 4, 0x100, 0xFF8, 0xFFA, 0xFFC, 0xFFE];
@@ -55,10 +63,11 @@ fn page_entry(page: u64) -> u64 {
     PAGE_TABLES + page / SEGMENT % 8 * 0x800 + page / PAGE % 256 * 8
 }
 
-fn bench(is_strict: bool, ends_at_tests: bool) -> Bench {
+fn bench(is_strict: bool, wrong: Wrong) -> Bench {
     let mut bench = Bench::new();
     bench.configuration.strict = is_strict;
-    bench.configuration.ends_at_tests = ends_at_tests;
+    bench.configuration.ends_at_tests = matches!(wrong, Wrong::Tests);
+    bench.configuration.multiplies_wrongly = matches!(wrong, Wrong::Products);
     for segment in 0..2048 {
         bench.set_doublewords(SEGMENT_TABLE + 8 * segment, &[STE_INVALID]);
     }
@@ -116,9 +125,11 @@ fn check(bench: &Bench, what: &str) {
         };
         let text = [(first, 0xFFC), (first, 0xFFE), (second, 0), (second, 2)]
             .map(|(page, offset)| halfwords(bench, page, offset)[0]);
-        if bench.configuration.ends_at_tests {
+        let caught = bench.configuration.caught();
+        if caught.has_split() {
             let [one, two, three, four] = text;
-            let crosses = [[one, two, three], [two, three, four]].map(rotated::is_test);
+            let is_caught = |text| split::is_caught(text, caught);
+            let crosses = [[one, two, three], [two, three, four]].map(is_caught);
             assert_eq!(crosses, [false; 2], "{what}: {guest:x} {at:x} {text:04x?}");
         }
         for offset in [0xFFC, 0xFFE] {
@@ -209,7 +220,7 @@ fn step(bench: &mut Bench, random: &mut Random) -> bool {
     match random.below(8) {
         0 => {
             let at = Absolute(frame + random.one_of(&PLACES));
-            let value = if configuration.ends_at_tests && random.one_in(2) {
+            let value = if configuration.caught().has_split() && random.one_in(2) {
                 random.one_of(&PARTS)
             } else {
                 random.one_of(&HALFWORDS)
@@ -251,9 +262,9 @@ fn step(bench: &mut Bench, random: &mut Random) -> bool {
     false
 }
 
-fn run(is_strict: bool, ends_at_tests: bool, seed: u64, steps: u64) -> [u64; 3] {
+fn run(is_strict: bool, wrong: Wrong, seed: u64, steps: u64) -> [u64; 3] {
     let mut random = Random(seed | 1);
-    let mut bench = bench(is_strict, ends_at_tests);
+    let mut bench = bench(is_strict, wrong);
     let mut seen = [0; 3];
     for number in 0..steps {
         seen[2] += u64::from(step(&mut bench, &mut random));
@@ -279,16 +290,17 @@ fn run(is_strict: bool, ends_at_tests: bool, seed: u64, steps: u64) -> [u64; 3] 
 
 #[test]
 fn what_is_fetched_across_the_end_of_a_page_is_the_guests_text_or_begins_with_a_replacement() {
-    for (is_strict, ends_at_tests, seeds, least) in [
-        (false, false, 40, 500),
-        (true, false, 40, 500),
-        (false, true, 15, 180),
-        (true, true, 15, 180),
+    for (is_strict, wrong, seeds, least) in [
+        (false, Wrong::Nothing, 40, 500),
+        (true, Wrong::Nothing, 40, 500),
+        (false, Wrong::Tests, 15, 180),
+        (true, Wrong::Tests, 15, 180),
+        (false, Wrong::Products, 15, 180),
     ] {
         let mut seen = [0; 3];
         for seed in 1..seeds {
             let seed = u64::wrapping_mul(seed, 0x9E37_79B9_7F4A_7C15);
-            let more = run(is_strict, ends_at_tests, seed, 1000);
+            let more = run(is_strict, wrong, seed, 1000);
             seen = core::array::from_fn(|n| seen[n] + more[n]);
         }
         // Copies that begin so, copies that end so, and instructions executed alone.
