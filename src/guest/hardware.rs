@@ -187,8 +187,10 @@ pub trait Hardware {
     /// Loads the real control registers 9 to 11.
     fn load_recording(&mut self, values: [u64; 3]);
 
-    /// Sets the floating-point-control register of this CPU to zeros.
-    fn clear_floating_point_control(&mut self);
+    /// Sets the floating-point-control register of this CPU.
+    fn set_floating_point_control(&mut self, value: u32);
+    /// Loads a floating-point register of this CPU.
+    fn load_floating_point(&mut self, number: u8, value: u64);
     /// Sets the floating-point, vector and access registers of this CPU to zeros.
     fn clear_program_registers(&mut self);
 

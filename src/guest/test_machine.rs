@@ -614,8 +614,13 @@ impl Hardware for TestMachine {
         self.controls[9..12].copy_from_slice(&values);
     }
 
-    fn clear_floating_point_control(&mut self) {
-        self.floating_point_control = 0;
+    fn set_floating_point_control(&mut self, value: u32) {
+        self.floating_point_control = value;
+    }
+
+    fn load_floating_point(&mut self, number: u8, value: u64) {
+        let register = &mut self.vectors[usize::from(number)];
+        *register = u128::from(value) << 64 | *register & u128::from(u64::MAX);
     }
 
     fn clear_program_registers(&mut self) {

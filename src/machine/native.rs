@@ -541,8 +541,12 @@ impl Hardware for Native {
         unsafe { instruction::lctlg_9_to_11(&values) };
     }
 
-    fn clear_floating_point_control(&mut self) {
-        registers::clear_floating_point_control();
+    fn set_floating_point_control(&mut self, value: u32) {
+        registers::set_floating_point_control(value);
+    }
+
+    fn load_floating_point(&mut self, number: u8, value: u64) {
+        registers::load_floating_point(number, value);
     }
 
     fn clear_program_registers(&mut self) {

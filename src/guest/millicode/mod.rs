@@ -30,6 +30,7 @@ mod io;
 mod key;
 mod load;
 mod measurement;
+mod multiply;
 mod orders;
 pub mod outcome;
 mod path;
@@ -129,7 +130,17 @@ pub fn perform_text<H: Hardware>(
     let run = &mut Execution::general(cpu, configuration, hardware);
     match insn::decode_listed(&run.cpu.text.bytes) {
         Some(instruction) => perform_in(run, &instruction),
-        None => rotated::test(run),
+        None => perform_unlisted(run),
+    }
+}
+
+/// Performs the instruction in the CPU's text if it is one that only some versions of QEMU perform wrongly.
+#[inline(always)]
+fn perform_unlisted<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
+    match run.cpu.text.bytes[0] {
+        0xEC => rotated::test(run),
+        0xB3 | 0xED => multiply::to_long(run),
+        _ => Ok(Outcome::Unknown),
     }
 }
 

@@ -192,7 +192,7 @@ fn reset_cpu<H: Hardware>(
     hardware.set_cpu_timer(0);
     cpu.standing_timer = Some(0);
     hardware.set_clock_programmable_field(0);
-    hardware.clear_floating_point_control();
+    hardware.set_floating_point_control(0);
 }
 
 /// Resets the configuration for a control program that is loaded: every other CPU by `others`, this one by

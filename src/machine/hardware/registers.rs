@@ -1,8 +1,8 @@
 //! The registers that the firmware itself does not use: floating-point, vector and access registers.
 //!
 //! They always hold the guest's values and stay in the hardware, on the guest's own CPU. The firmware
-//! is soft-float, so the compiler never uses them. Only a reset changes them, and only a machine
-//! check and the status of a CPU show them.
+//! is soft-float, so the compiler never uses them. Only a reset changes them, or an
+//! instruction that QEMU performs wrongly, and only these, a machine check and the status of a CPU show them.
 
 use crate::arch::control::{CR0_AFP, CR0_VECTOR};
 use crate::arch::facility::{FacilityList, VECTOR};
@@ -10,11 +10,33 @@ use crate::guest::hardware::Saved;
 use crate::machine::hardware::{instruction, wait};
 use core::arch::asm;
 
-/// Sets the floating-point-control register to zeros.
-pub fn clear_floating_point_control() {
+/// Sets the floating-point-control register.
+pub fn set_floating_point_control(value: u32) {
     wait::with_cr0(CR0_AFP, || {
         // SAFETY: SET FPC changes a register that no compiled code uses.
-        unsafe { asm!(".insn rre,0xb3840000,{},%r0", in(reg) 0_u64, options(nostack, nomem)) };
+        unsafe {
+            asm!(".insn rre,0xb3840000,{},%r0", in(reg) u64::from(value), options(nostack, nomem));
+        };
+    });
+}
+
+/// Loads a floating-point register. Only a QEMU that lacks an instruction needs this, and it leaves the rest of a vector register
+/// alone.
+pub fn load_floating_point(number: u8, value: u64) {
+    wait::with_cr0(CR0_AFP, || {
+        // SAFETY: LOAD, long, of a local variable into a register that no compiled code uses. EXECUTE RELATIVE LONG puts its
+        // number into the R1 field.
+        unsafe {
+            asm!(
+                "exrl {number}, 2f",
+                "j 3f",
+                "2: .insn rx,0x68000000,%r0,0({at})",
+                "3:",
+                number = in(reg_addr) u64::from(number & 15) << 4,
+                at = in(reg_addr) &raw const value,
+                options(nostack, readonly)
+            );
+        }
     });
 }
 

@@ -765,6 +765,49 @@ fn a_test_of_rotated_bits_is_replaced_and_performed_where_the_hardware_would_end
 }
 
 #[test]
+fn products_of_short_operands_are_replaced_and_performed_where_the_hardware_has_wrong_ones() {
+    // MDEBR 2,4 and MDEB 2,100(0,3).
+    const TEXT: [u8; 12] = [
+        0xB3, 0x0C, 0x00, 0x24, 0xED, 0x20, 0x31, 0x00, 0x00, 0x0C, 0x07, 0xFE,
+    ];
+    const SHORT: u64 = 0x4040_0000 << 32;
+    const LONG: u64 = 0x4022 << 48;
+    for multiplies_wrongly in [false, true] {
+        let mut bench = bench();
+        bench.configuration.multiplies_wrongly = multiplies_wrongly;
+        bench.set(PLAIN, &TEXT);
+        executes(&mut bench, PLAIN);
+        let state = bench.configuration.page_frames.state(Absolute(PLAIN));
+        let PageState::Copied(copy) = state else {
+            assert!(!multiplies_wrongly);
+            continue;
+        };
+        assert!(multiplies_wrongly);
+        assert_eq!(bench.hardware.hsa_load(copy), 0xB9FF_0024_E5FF_3100);
+        bench.cpu.general[3] = PLAIN + 0x100;
+        bench.set_doublewords(PLAIN + 0x200, &[SHORT]);
+        // The program new PSW.
+        bench.set_doublewords(0x1D0, &[arch::psw::ADDRESSING_64, HIDDEN]);
+        for (length, at) in [(4, PLAIN), (6, PLAIN + 4)] {
+            for n in [2, 4] {
+                bench.hardware.vectors[n] = u128::from(SHORT) << 64 | 7;
+            }
+            // Without the AFP-register control: a data exception, and the next instruction in the old PSW.
+            bench.cpu.control[0] = 0;
+            unassigned(&mut bench, length, at);
+            assert_eq!(bench.doubleword(0x88), length << 16 | 7);
+            assert_eq!(bench.doubleword(0x90) >> 32, 2);
+            assert_eq!(bench.doubleword(0x158), at + length);
+            assert_eq!(bench.hardware.vectors[2], u128::from(SHORT) << 64 | 7);
+            bench.cpu.control[0] = arch::control::CR0_AFP;
+            unassigned(&mut bench, length, at);
+            assert_eq!(bench.cpu.psw.address, at + length);
+            assert_eq!(bench.hardware.vectors[2], u128::from(LONG) << 64 | 7);
+        }
+    }
+}
+
+#[test]
 fn a_value_that_makes_a_test_of_rotated_bits_with_the_text_around_it_makes_its_page_data() {
     const PLACES: core::ops::Range<u64> = 0x100..0x110;
     // What is in storage is 0700 but for the test.
