@@ -4,6 +4,7 @@ mod caches;
 mod calibrate;
 mod guest;
 mod probe;
+mod quirks;
 mod staged;
 
 use crate::arch::address::{Absolute, PREFIX_AREA};

@@ -25,7 +25,10 @@ use crate::machine::ipl::staged;
 use crate::machine::native::Native;
 
 /// Where the sequences are: guest storage that is cleared afterwards.
-const SEQUENCE: u64 = 0x1_0000;
+pub(super) const SEQUENCE: u64 = 0x1_0000;
+
+/// The offset from there of a doubleword, and more, for instructions that fetch and store. General register 1 designates it.
+pub(super) const OPERANDS: u64 = 0x800;
 
 /// The storage of the sequences.
 pub fn storage(plan: &Plan) -> Option<Piece> {
@@ -51,14 +54,20 @@ const ADDRESSING: u16 = ProgramInterruption::Addressing.code();
 const PROGRAM_EXTRA: u64 = 2;
 
 /// Stores `plain` instructions without effect, followed by `last`, and runs them.
-fn run(native: &mut Native, storage: Piece, plain: u64, last: &[u8], program_mask: u64) -> Probed {
+pub(super) fn run(
+    native: &mut Native,
+    storage: Piece,
+    plain: u64,
+    last: &[u8],
+    program_mask: u64,
+) -> Probed {
     for index in 0..plain {
         native.store(storage.at(index * 2), &NO_OPERATION);
     }
     native.store(storage.at(plain * 2), last);
     let mut registers = [0u64; 16];
-    // For instructions that load and store: a doubleword, and an EXECUTE target.
-    registers[1] = SEQUENCE + 0x800;
+    // The operands, and an EXECUTE target.
+    registers[1] = SEQUENCE + OPERANDS;
     registers[2] = SEQUENCE + 0x900;
     registers[3] = BEYOND;
     registers[4] = 0x7FFF_FFFF;
@@ -199,7 +208,7 @@ fn overhead(native: &mut Native, storage: Piece, shift: u32) -> Charges {
     charges.supervisor_call = 1;
     // The program's first instruction is STORE CLOCK FAST, which shows its own tick as well.
     let probed = run(native, storage, 0, &[0xB2, 0x7C, 0x10, 0, 0x0A, 0], 0);
-    let shown = native.load_u64(storage.at(0x800));
+    let shown = native.load_u64(storage.at(OPERANDS));
     charges.exit = (nanoseconds(shown.wrapping_sub(probed.left)) >> shift).saturating_sub(1);
     charges
 }
@@ -338,30 +347,6 @@ fn step(native: &mut Native, masks: u64, from: u64, condition_code: u64) -> ((u1
     let old = lowcore::PROGRAM_OLD.get();
     let stored = (probed.code, old.address, old.mask >> 44 & 3);
     (stored, span(&probed))
-}
-
-/// Whether the machine below executes what is at an odd branch address, as older versions of QEMU do, instead of a
-/// specification exception.
-pub fn executes_at_odd_addresses(native: &mut Native, storage: Piece) -> bool {
-    let target = 0x801;
-    native.store(storage.start(), &[0x07, 0xF1]);
-    // A supervisor call.
-    native.store(storage.at(target), &[0x0A, 0]);
-    let mut registers = [0; 16];
-    registers[1] = SEQUENCE + target;
-    let psw = Psw {
-        mask: PROBLEM | ADDRESSING_64,
-        address: SEQUENCE,
-    };
-    probe(psw, &registers).code != ProgramInterruption::Specification.code()
-}
-
-/// Whether the machine below may end at a test of rotated bits ([`insn::rotated`](crate::insn::rotated)). Nothing may try one, so
-/// this is known by another instruction that QEMU lacks at least as long: it has CONVERT TO BINARY (64) from 9.0 on, and is right
-/// about the tests from 8.0 on. In between they are performed needlessly.
-pub fn may_end_at_tests(native: &mut Native, storage: Piece) -> bool {
-    let convert = [0xE3, 0x50, 0x10, 0, 0, 0x0E, 0x0A, 0];
-    run(native, storage, 0, &convert, 0).code == ProgramInterruption::Operation.code()
 }
 
 /// Clears what the sequences left in guest storage.

@@ -1,7 +1,7 @@
 //! Builds the machine for a guest, starts its CPUs, and runs the guest.
 
 use super::calibrate::{self, Meter};
-use super::{caches, staged};
+use super::{caches, quirks, staged};
 use crate::arch::address::{Absolute, PAGE};
 use crate::arch::condition::ConditionCode;
 use crate::arch::cpu::MAXIMUM_CPUS;
@@ -170,12 +170,12 @@ pub(super) fn start(
         step,
         masks,
     };
-    if block.has(flags::STRICT) && calibrate::executes_at_odd_addresses(&mut native, sequences) {
-        defmt::warn!(
-            "the machine below executes at odd addresses, where a strict machine does not look: take a newer QEMU for a guest that attacks"
-        );
-    }
-    let ends_at_tests = calibrate::may_end_at_tests(&mut native, sequences);
+    let quirks = quirks::find(
+        &mut native,
+        sequences,
+        &facilities,
+        block.has(flags::STRICT),
+    );
     calibrate::clear(&mut native, sequences);
     let program = staged::keep(block, &plan, &mut native, image);
 
@@ -216,7 +216,8 @@ pub(super) fn start(
     configuration.machine_end = plan.top;
     configuration.assist = assist(block, &facilities);
     configuration.strict = block.has(flags::STRICT);
-    configuration.ends_at_tests = ends_at_tests;
+    configuration.ends_at_tests = quirks.ends_at_tests;
+    configuration.multiplies_wrongly = quirks.multiplies_wrongly;
     configuration.execution_protection = execution_protection;
     let performed = NOT_PERFORMED
         .into_iter()

@@ -153,6 +153,29 @@ fn a_strict_machine_warns_of_a_machine_below_that_executes_at_odd_addresses() {
     }
 }
 
+#[test]
+fn the_log_names_in_one_line_what_a_machine_below_performs_wrongly() {
+    for qemu in ipl::qemus(&Progress::Plain).unwrap() {
+        let mut options = ipl::options("b_multiply_to_long");
+        options.qemu = Some(qemu.path.clone());
+        let log = ipl::above_with_success(&options).unwrap().log;
+        let lines = |words: &str| log.iter().filter(|line| line.contains(words)).count();
+        let has_faults = qemu.faults().next().is_some();
+        assert_eq!(
+            lines("performs wrongly: "),
+            usize::from(has_faults),
+            "{log:?}"
+        );
+        // The tests of rotated bits are performed before 9.0, and products before 8.0.4.
+        for (what, right) in [("RXSBG", (9, 0, 0)), ("MDEBR", (8, 0, 4))] {
+            let is_performed = log.iter().any(|line| {
+                line.contains("in the place of the machine below") && line.contains(what)
+            });
+            assert_eq!(is_performed, qemu.version < right, "{what}: {log:?}");
+        }
+    }
+}
+
 /// Bytes of memory and swap that this computer has: Linux lets no process have more in one piece.
 fn memory() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap();

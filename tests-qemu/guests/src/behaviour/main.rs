@@ -109,6 +109,7 @@ mod b_moved_text;
 mod b_msa_access;
 mod b_msa_modifier;
 mod b_multiplier;
+mod b_multiply_to_long;
 mod b_multithreading;
 mod b_odd_address;
 mod b_operand_access;
