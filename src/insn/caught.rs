@@ -1,63 +1,72 @@
 //! The sensitive instructions, by the halfword with which their text begins, and which of them are caught. Those that a halfword
 //! does not tell are not among these ([`split`](super::split)).
 
-/// Which instructions are sensitive.
+/// Which instructions are sensitive: the bits of [`suspects`](super::suspects) that are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Caught {
-    /// Whether all of the message-security assist is.
-    pub(super) message_security: bool,
-    /// Whether the tests of rotated bits are ([`split`](super::split)).
-    pub(super) tests: bool,
-    /// Whether MULTIPLY of short BFP operands to a long product is.
-    pub(super) products: bool,
-}
+pub struct Caught(pub(super) u8);
+
+/// The bit of what is sensitive always, and of EXECUTE.
+pub(super) const ALWAYS: u8 = 1;
+/// The bit of what is sensitive only with the message-security assist.
+pub(super) const MESSAGE_SECURITY: u8 = 2;
+/// The bit of what a test of rotated bits may begin with.
+pub(super) const BEGINS_TEST: u8 = 4;
+/// The bit of what MDEB may begin with.
+pub(super) const BEGINS_PRODUCT: u8 = 16;
+/// The bit of MDEBR.
+pub(super) const PRODUCT: u8 = 64;
+
+/// The bits of what a halfword does not tell, with MDEBR, which is caught with MDEB.
+const SPLIT: u8 = BEGINS_TEST | BEGINS_PRODUCT | PRODUCT;
 
 impl Caught {
     /// The instructions whose result in the problem state is never the guest's.
-    pub const ALWAYS: Self = Self {
-        message_security: false,
-        tests: false,
-        products: false,
-    };
+    pub const ALWAYS: Self = Self(ALWAYS);
 
     /// Also all of the message-security assist.
-    pub const MESSAGE_SECURITY: Self = Self {
-        message_security: true,
-        ..Self::ALWAYS
-    };
+    pub const MESSAGE_SECURITY: Self = Self(ALWAYS | MESSAGE_SECURITY);
 
-    /// These, and the tests of rotated bits.
+    /// These, and the tests of rotated bits ([`split`](super::split)).
     #[must_use]
+    #[inline]
     pub const fn with_tests(self) -> Self {
-        Self {
-            tests: true,
-            ..self
-        }
+        Self(self.0 | BEGINS_TEST)
     }
 
-    /// These, and MDEB and MDEBR.
+    /// These, and MULTIPLY of short BFP operands to a long product: MDEB and MDEBR.
     #[must_use]
+    #[inline]
     pub const fn with_products(self) -> Self {
-        Self {
-            products: true,
-            ..self
-        }
+        Self(self.0 | BEGINS_PRODUCT | PRODUCT)
     }
 
     /// These, except the ones that a halfword does not tell.
     #[must_use]
+    #[inline]
     pub const fn without_split(self) -> Self {
-        Self {
-            tests: false,
-            products: false,
-            ..self
-        }
+        Self(self.0 & !SPLIT)
     }
 
     /// Whether any are among them that a halfword does not tell.
     #[must_use]
+    #[inline]
     pub const fn has_split(self) -> bool {
-        self.tests || self.products
+        self.0 & SPLIT != 0
+    }
+
+    /// Whether all of the message-security assist is among them.
+    pub(super) const fn message_security(self) -> bool {
+        self.0 & MESSAGE_SECURITY != 0
+    }
+
+    /// Whether the tests of rotated bits are.
+    pub(super) const fn tests(self) -> bool {
+        self.0 & BEGINS_TEST != 0
+    }
+
+    /// Whether MDEB and MDEBR are.
+    pub(super) const fn products(self) -> bool {
+        self.0 & PRODUCT != 0
     }
 }
 
@@ -114,8 +123,8 @@ impl Sensitive {
     #[must_use]
     pub const fn is_caught(self, caught: Caught) -> bool {
         match self {
-            Self::MessageSecurity(_) => caught.message_security,
-            Self::Mdebr => caught.products,
+            Self::MessageSecurity(_) => caught.message_security(),
+            Self::Mdebr => caught.products(),
             _ => true,
         }
     }

@@ -53,8 +53,8 @@ pub fn may_become_sensitive(halfword: u16, caught: Caught) -> bool {
         halfword & 0xFF00 == sensitive & 0xFF00 && halfword & !sensitive == 0
     };
     ALWAYS.iter().any(becomes)
-        || caught.message_security && MESSAGE_SECURITY.iter().any(becomes)
-        || caught.products && PRODUCTS.iter().any(becomes)
+        || caught.message_security() && MESSAGE_SECURITY.iter().any(becomes)
+        || caught.products() && PRODUCTS.iter().any(becomes)
 }
 
 /// Whether the text of a sensitive instruction may begin with this halfword, or with what EXECUTE makes of it: whether it

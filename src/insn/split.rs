@@ -77,7 +77,7 @@ pub const fn second(text: &[u8; 6]) -> Operand {
 #[must_use]
 #[inline]
 pub const fn is_caught(text: [u16; HALFWORDS], caught: Caught) -> bool {
-    caught.tests && is_test(text) || caught.products && is_product(text)
+    caught.tests() && is_test(text) || caught.products() && is_product(text)
 }
 
 /// Whether a text is that of any.

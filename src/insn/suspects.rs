@@ -5,7 +5,9 @@
 //! and an exact table has none. It never misses a sensitive halfword, and sometimes takes a neighbour for one. The leftmost
 //! 13 bits of the common opcodes, such as LGR (B904), are those of none.
 
-use super::caught::{Caught, Sensitive};
+use super::caught::{
+    ALWAYS, BEGINS_PRODUCT, BEGINS_TEST, Caught, MESSAGE_SECURITY, PRODUCT, Sensitive,
+};
 use super::executed;
 use super::split;
 
@@ -18,26 +20,11 @@ const ENTRIES: usize = 0x1_0000 >> LEFT_OUT;
 /// What is loaded with an entry: it is the leftmost byte of a word.
 const WORD: usize = size_of::<u32>();
 
-/// The bit of what is sensitive always, and of EXECUTE.
-const ALWAYS: u8 = 1;
-
-/// The bit of what is sensitive only with the message-security assist.
-const MESSAGE_SECURITY: u8 = 2;
-
-/// The bit of what a test of rotated bits may begin with.
-const BEGINS_TEST: u8 = 4;
-
 /// The bit of what a test of rotated bits may end with.
-const ENDS_TEST: u8 = 8;
-
-/// The bit of what MDEB may begin with.
-const BEGINS_PRODUCT: u8 = 16;
+const ENDS_TEST: u8 = BEGINS_TEST << 1;
 
 /// The bit of what MDEB may end with.
-const ENDS_PRODUCT: u8 = 32;
-
-/// The bit of MDEBR.
-const PRODUCT: u8 = 64;
+const ENDS_PRODUCT: u8 = BEGINS_PRODUCT << 1;
 
 /// What an instruction may begin with of which the first halfword tells too little. The bit of its end is the next one.
 const BEGINS: u8 = BEGINS_TEST | BEGINS_PRODUCT;
@@ -91,7 +78,7 @@ pub fn has_suspects<const N: usize>(
     has_split: impl FnOnce() -> bool,
 ) -> bool {
     let found = found_in(text);
-    let wanted = wanted(caught);
+    let Caught(wanted) = caught;
     if is_suspect(found, wanted & !BEGINS) {
         return true;
     }
@@ -105,7 +92,7 @@ pub fn has_suspects<const N: usize>(
 #[inline(always)]
 #[must_use]
 pub fn has_suspect_part(doubleword: u64, caught: Caught) -> bool {
-    let wanted = wanted(caught);
+    let Caught(wanted) = caught;
     is_suspect(found_in([doubleword]), wanted | (wanted & BEGINS) << 1)
 }
 
@@ -119,7 +106,7 @@ fn found_in<const N: usize>(text: [u64; N]) -> u32 {
 
 /// The offsets in a text of the halfwords that may be the first one of a sensitive instruction, or of an EXECUTE.
 pub fn suspects(text: &[u8], caught: Caught) -> impl Iterator<Item = usize> {
-    let wanted = wanted(caught);
+    let Caught(wanted) = caught;
     let halfwords = (0..).step_by(2).zip(text.as_chunks::<2>().0);
     halfwords.filter_map(move |(at, &halfword)| {
         is_suspect(word(u16::from_be_bytes(halfword)), wanted).then_some(at)
@@ -134,23 +121,6 @@ fn word(halfword: u16) -> u32 {
         Some(&[a, b, c, d]) => u32::from_be_bytes([a, b, c, d]),
         _ => 0,
     }
-}
-
-/// The bits of what is caught.
-#[inline(always)]
-const fn wanted(caught: Caught) -> u8 {
-    let assist = if caught.message_security {
-        MESSAGE_SECURITY
-    } else {
-        0
-    };
-    let tests = if caught.tests { BEGINS_TEST } else { 0 };
-    let products = if caught.products {
-        BEGINS_PRODUCT | PRODUCT
-    } else {
-        0
-    };
-    ALWAYS | assist | tests | products
 }
 
 /// Whether an entry, the leftmost byte, has any of these bits.
@@ -184,13 +154,13 @@ mod tests {
                 let expected = group.clone().into_iter().any(|one| {
                     is_caught(one, caught)
                         || executed::is_execute(one)
-                        || caught.tests && split::may_begin_test(one)
-                        || caught.products && split::may_begin_product(one)
+                        || caught.tests() && split::may_begin_test(one)
+                        || caught.products() && split::may_begin_product(one)
                 });
                 let is_part = expected
                     || group.into_iter().any(|one| {
-                        caught.tests && split::may_end_test(one)
-                            || caught.products && split::may_end_product(one)
+                        caught.tests() && split::may_end_test(one)
+                            || caught.products() && split::may_end_product(one)
                     });
                 let [a, b] = halfword.to_be_bytes();
                 let text = [0x18, 0x12, a, b, 0xB9, 0x04, 0x00, 0x12];
