@@ -82,6 +82,7 @@ fn run() -> Left {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn a_reboot_begins_the_guest_anew_and_the_machine_goes_on() {
     measures_both_boots(&run());
 }

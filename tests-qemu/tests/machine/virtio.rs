@@ -103,6 +103,7 @@ fn a_program_that_drives_devices_by_itself_reaches_its_own_storage_only() {
 }
 
 #[test]
+#[ignore = "long: cargo soak runs it"]
 fn two_cpus_that_change_the_rings_of_a_device_in_turns_reach_their_own_storage_only() {
     leaves_the_machine_whole(Mode::Exact, 2);
 }
