@@ -534,13 +534,23 @@ fn renewed<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
     if shadow::has_single_table(cpu) {
         return false;
     }
-    let found = storage::resolve(cpu, configuration, hardware, here, 2, Access::Execute);
-    found.is_ok_and(|claim| {
-        scanner::renew(configuration, hardware, claim.first.start().absolute())
-            && cpu
-                .tried
-                .again(here, cpu.account.traps, configuration.cpus - 1)
-    })
+    place_of_text(cpu, configuration, hardware, here)
+        .is_some_and(|at| scanner::renew(configuration, hardware, at))
+        && cpu
+            .tried
+            .again(here, cpu.account.traps, configuration.cpus - 1)
+}
+
+/// Where in storage the text at an address begins, if the guest can fetch it.
+#[inline]
+fn place_of_text<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    at: Virtual,
+) -> Option<Absolute> {
+    let found = storage::resolve(cpu, configuration, hardware, at, 2, Access::Execute);
+    found.ok().map(|claim| claim.first.start().absolute())
 }
 
 /// Uncovers the instruction at an address, if it is covered.
@@ -551,16 +561,14 @@ fn uncover_at<H: Hardware>(
     hardware: &mut H,
     at: Virtual,
 ) -> Cover {
-    let found = storage::resolve(cpu, configuration, hardware, at, 2, Access::Execute);
-    let Ok(claim) = found else {
+    let Some(place) = place_of_text(cpu, configuration, hardware, at) else {
         return Cover::Absent;
     };
     // At the end of a page, only the next one may show whether it is an instruction.
     let is_assigned = storage::is_within_a_page(at)
         || storage::text_at(cpu, configuration, hardware, at)
             .is_ok_and(|text| insn::assigned(&text.bytes));
-    let at = claim.first.start().absolute();
-    scanner::uncover(configuration, hardware, at, is_assigned)
+    scanner::uncover(configuration, hardware, place, is_assigned)
 }
 
 /// Whether the instruction that has met an exception, which is behind it, is the target of an EXECUTE.
@@ -598,9 +606,8 @@ pub(super) fn in_place<H: Hardware>(
     if shadow::has_single_table(cpu) {
         return InPlace::Itself;
     }
-    let found = storage::resolve(cpu, configuration, hardware, at, 2, Access::Execute);
-    found.map_or(InPlace::Itself, |claim| {
-        scanner::in_place(configuration, hardware, claim.first.start().absolute())
+    place_of_text(cpu, configuration, hardware, at).map_or(InPlace::Itself, |at| {
+        scanner::in_place(configuration, hardware, at)
     })
 }
 
@@ -613,11 +620,8 @@ pub(super) fn trust<H: Hardware>(
     execute: &Text,
 ) -> bool {
     let here = Virtual(cpu.psw.address);
-    let found = storage::resolve(cpu, configuration, hardware, here, 2, Access::Execute);
-    found.is_ok_and(|claim| {
-        let at = claim.first.start().absolute();
-        scanner::trust(configuration, hardware, at, execute.length.into())
-    })
+    place_of_text(cpu, configuration, hardware, here)
+        .is_some_and(|at| scanner::trust(configuration, hardware, at, execute.length.into()))
 }
 
 /// The address of the target, if the instruction at the PSW's address is an EXECUTE.

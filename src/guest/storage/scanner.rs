@@ -238,6 +238,15 @@ fn replace<H: Hardware>(
     }
 }
 
+/// The copy of the page that holds an address, if it has one, and its frame.
+#[inline]
+fn copied(configuration: &Configuration, at: Absolute) -> Option<(Real, Frame)> {
+    match configuration.page_frames.state(at) {
+        PageState::Copied(copy) => Some((copy, frame(configuration, at)?)),
+        _ => None,
+    }
+}
+
 /// Whether the halfword at `at` differs in the copy of its page.
 fn differs<H: Hardware>(hardware: &H, frame: Frame, copy: Real, at: Absolute) -> bool {
     let original = hardware.load_u64(frame.at(Virtual(at.0 & !7)));
@@ -259,10 +268,7 @@ pub enum InPlace {
 /// What stands in the place of the halfword at `at` at the moment.
 #[must_use]
 pub fn in_place<H: Hardware>(configuration: &Configuration, hardware: &H, at: Absolute) -> InPlace {
-    let (PageState::Copied(copy), Some(frame)) = (
-        configuration.page_frames.state(at),
-        frame(configuration, at),
-    ) else {
+    let Some((copy, frame)) = copied(configuration, at) else {
         return InPlace::Itself;
     };
     if !differs(hardware, frame, copy, at) {
@@ -352,7 +358,7 @@ pub fn trust<H: Hardware>(
 ) -> bool {
     let pages = &configuration.page_frames;
     let _alone = pages.changing.lock();
-    let (PageState::Copied(copy), Some(frame)) = (pages.state(at), frame(configuration, at)) else {
+    let Some((copy, frame)) = copied(configuration, at) else {
         return false;
     };
     if !differs(hardware, frame, copy, at) {
@@ -449,9 +455,8 @@ fn uncover_in<H: Hardware>(
 /// the page has no copy, or the instruction is replaced in it.
 #[cold]
 pub fn renew<H: Hardware>(configuration: &Configuration, hardware: &mut H, at: Absolute) -> bool {
-    let pages = &configuration.page_frames;
-    let _alone = pages.changing.lock();
-    let (PageState::Copied(copy), Some(frame)) = (pages.state(at), frame(configuration, at)) else {
+    let _alone = configuration.page_frames.changing.lock();
+    let Some((copy, frame)) = copied(configuration, at) else {
         return false;
     };
     if differs(hardware, frame, copy, at) {
@@ -478,10 +483,7 @@ pub fn look_for_device_store<H: Hardware>(
     let same = {
         // The copy must not become that of another page meanwhile.
         let _alone = pages.changing.lock();
-        let PageState::Copied(copy) = pages.state(at) else {
-            return;
-        };
-        let Some(frame) = frame(configuration, at) else {
+        let Some((copy, frame)) = copied(configuration, at) else {
             return;
         };
         no_copy_of(hardware, frame, copy).is_none()
@@ -512,10 +514,7 @@ pub fn changed_copy<H: Hardware>(configuration: &Configuration, hardware: &H) ->
         let _alone = pages.changing.try_lock()?;
         let owner = owner.load(Ordering::Relaxed).checked_sub(1)?;
         let at = Absolute(u64::from(owner) * PAGE);
-        let PageState::Copied(copy) = pages.state(at) else {
-            return None;
-        };
-        let frame = frame(configuration, at)?;
+        let (copy, frame) = copied(configuration, at)?;
         if pages.is_stored_into_by_device(at) {
             return None;
         }
