@@ -640,8 +640,7 @@ fn note_futile_trap(cpu: &mut Vcpu) {
 fn reflect<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     let code = cpu.interruption.code();
     let problem = cpu.psw.problem_state();
-    // Compare and trap completes: data-exception code FF.
-    let trapped = code == Exception::Data.code() && cpu.interruption.identification == 0xFF;
+    let trapped = cpu.interruption.is_of_compare_and_trap();
     let mut charged = if trapped {
         configuration.charges.compare_and_trap.into()
     } else {

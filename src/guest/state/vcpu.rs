@@ -21,6 +21,7 @@ use crate::storage::checked::{Checked, PlacedFrame};
 use arch::address::{Absolute, Real, Virtual, apply_prefix};
 use arch::condition::ConditionCode;
 use arch::control::{CR0_INITIAL, CR8_ENHANCED_MONITOR, CR8_MONITOR, CR14_INITIAL};
+use arch::interruption::ProgramInterruption;
 use arch::interruption::{Ending, ending, is_access};
 use arch::psw::{self, ADDRESSING_64, Psw, SECONDARY_SPACE};
 use cpumf::{CounterSets, Facility, Reset};
@@ -90,8 +91,8 @@ pub struct Interruption {
     pub access: u8,
     /// External-interruption parameter, I/O interruption parameter, or monitor class.
     pub parameter: u32,
-    /// Translation-exception identification, data-exception code, or monitor code; for I/O the subsystem-identification word in the left
-    /// half and the interruption-identification word in the right half.
+    /// Translation-exception identification, data-exception code, or monitor code; for I/O the subsystem-identification
+    /// word in the left half and the interruption-identification word in the right half.
     pub identification: u64,
 }
 
@@ -108,6 +109,14 @@ impl Interruption {
     #[inline(always)]
     pub const fn length(&self) -> u8 {
         (self.cause >> 16) as u8
+    }
+
+    /// Whether it is the data exception of COMPARE AND TRAP, which completes.
+    #[must_use]
+    #[inline]
+    pub const fn is_of_compare_and_trap(&self) -> bool {
+        const CODE: u64 = 0xFF;
+        self.code() == ProgramInterruption::Data.code() && self.identification == CODE
     }
 }
 

@@ -237,9 +237,7 @@ fn concurrent<H: Hardware>(
     }
     // While the guest ran freely, it did not store into a protected page.
     let stepped = cpu.per.is_stepping();
-    // Compare and trap completes.
-    let trapped =
-        code == ProgramInterruption::Data.code() && cpu.interruption.identification == 0xFF;
+    let trapped = cpu.interruption.is_of_compare_and_trap();
     let completed = trapped || ending(code) == Ending::CompletionOrTermination;
     if cpu.per.below {
         traced::report(cpu, configuration, hardware, code);
