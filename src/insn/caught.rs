@@ -71,7 +71,7 @@ impl Caught {
 }
 
 /// The opcode of MDEBR.
-pub(super) const MDEBR: u16 = 0xB30C;
+pub const MDEBR: u16 = 0xB30C;
 
 /// A sensitive instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

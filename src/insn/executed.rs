@@ -28,7 +28,7 @@
 //! A replacement that could be the target of an EXECUTE has ones in all bits of its second byte, or a first byte by
 //! which it is not assigned whatever follows: no mask makes another opcode of it.
 
-use super::caught::{Caught, Sensitive};
+use super::caught::{Caught, MDEBR, Sensitive};
 use super::opcodes::opcode;
 
 /// The opcode of EXECUTE RELATIVE LONG.
@@ -43,7 +43,7 @@ const MESSAGE_SECURITY: [u16; 11] = [
 ];
 
 /// The one that is caught with MDEB.
-const PRODUCTS: [u16; 1] = [0xB30C];
+const PRODUCTS: [u16; 1] = [MDEBR];
 
 /// Whether EXECUTE can make a sensitive instruction of the target whose text begins with this halfword.
 #[must_use]

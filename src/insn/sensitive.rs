@@ -39,8 +39,7 @@
 //! The other instructions of the message-security assist are sensitive only while the machine counts or supplies
 //! them ([`Caught`]): otherwise they run below at full speed.
 
-use super::caught::MDEBR;
-pub use super::caught::{Caught, Sensitive, is_caught};
+pub use super::caught::{Caught, MDEBR, Sensitive, is_caught};
 use super::executed;
 use super::flow::next;
 use super::offsets::{Offsets, PAGE};
@@ -87,7 +86,7 @@ pub fn is_caught_at(page: &[u8; PAGE], offset: usize, caught: Caught) -> bool {
 pub fn is_caught_in(offset: usize, caught: Caught, halfword: impl Fn(usize) -> u16) -> bool {
     let first = halfword(offset);
     if is_caught(first, caught) {
-        // Some text of every boot has this halfword. The third byte of the instruction should be zero, and no assembler makes another.
+        // Some text of every boot has the halfword of MDEBR. Its third byte should be zero, and no assembler makes another.
         return first != MDEBR || offset + 4 > PAGE || halfword(offset + 2) >> 8 == 0;
     }
     if split::may_begin(first) {

@@ -9,6 +9,7 @@ use crate::millicode::execution::Execution;
 use crate::millicode::outcome::{Outcome, Performed};
 use crate::state::access::Fault;
 use arch::control::CR0_AFP;
+use insn::sensitive::MDEBR;
 use insn::split::{self, halfwords, is_product};
 
 /// The sign of a short operand.
@@ -114,11 +115,6 @@ fn product(first: u32, second: u32) -> Product {
     }
 }
 
-/// A data exception with a code.
-fn data<T>(code: u8) -> Result<T, Fault> {
-    Err(Fault::data(code))
-}
-
 /// MDEBR R1,R2; MDEB R1,D2(X2,B2): MULTIPLY, if the CPU's text is that of one of these and the machine below performs them
 /// wrongly. The outcome of any other is unknown. They are not decoded with what the machine always performs, which is to stay
 /// as fast as it is.
@@ -131,15 +127,14 @@ fn data<T>(code: u8) -> Result<T, Fault> {
 #[cold]
 #[inline(never)]
 pub(super) fn to_long<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
-    const MDEBR: u16 = 0xB30C;
     let text = run.cpu.text.bytes;
     let halfwords = halfwords(&text);
     let in_storage = is_product(halfwords);
-    if !run.configuration.multiplies_wrongly || !in_storage && halfwords[0] != MDEBR {
+    if !run.configuration.quirks.multiplies_wrongly || !in_storage && halfwords[0] != MDEBR {
         return Ok(Outcome::Unknown);
     }
     if run.cpu.control[0] & CR0_AFP == 0 {
-        return data(BFP_INSTRUCTION);
+        return Err(Fault::data(BFP_INSTRUCTION));
     }
     let saved = run.hardware.saved_registers();
     let register = |n: u8| (saved.floating_point[usize::from(n & 15)] >> 32) as u32;
@@ -155,7 +150,7 @@ pub(super) fn to_long<H: Hardware>(run: &mut Execution<'_, H>) -> Performed {
         let code = u32::from(INVALID_OPERATION) << CODE.trailing_zeros();
         run.hardware
             .set_floating_point_control(control & !CODE | code);
-        return data(INVALID_OPERATION);
+        return Err(Fault::data(INVALID_OPERATION));
     }
     if is_invalid {
         run.hardware

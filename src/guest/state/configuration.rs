@@ -67,10 +67,8 @@ pub struct Configuration {
     pub assist: Assist,
     /// Whether no EXECUTE is trusted.
     pub strict: bool,
-    /// Whether the machine below may end at a test of rotated bits, as QEMU before 8.0 does ([`insn::split`]).
-    pub ends_at_tests: bool,
-    /// Whether the machine below has wrong products of short BFP operands, as QEMU before 8.0.4 does.
-    pub multiplies_wrongly: bool,
+    /// What it performs in the place of the machine below.
+    pub quirks: Quirks,
     /// Whether the machine below can forbid the execution of a page, as QEMU can. Without that no program has a single
     /// table for instructions and operands, and the machine below finds relative-long operands in the table of the
     /// instructions, as the architecture has it.
@@ -105,6 +103,15 @@ pub struct Configuration {
     groups: Mutex<CoprocessorGroups>,
 }
 
+/// What a machine below performs wrongly, and so this machine performs ([`insn::split`]).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quirks {
+    /// Whether it may end at a test of rotated bits, as QEMU before 8.0 does.
+    pub ends_at_tests: bool,
+    /// Whether it has wrong products of short BFP operands, as QEMU before 8.0.4 does.
+    pub multiplies_wrongly: bool,
+}
+
 impl Configuration {
     /// A configuration of `cpus` CPUs with this storage, in real-time mode, at the
     /// logical-partition level, with an empty facility list. The caller changes what differs.
@@ -137,8 +144,7 @@ impl Configuration {
             epoch: AtomicU64::new(0),
             assist: Assist::default(),
             strict: false,
-            ends_at_tests: false,
-            multiplies_wrongly: false,
+            quirks: Quirks::default(),
             execution_protection: true,
             per: Support::default(),
             tracing: Tracing::default(),
@@ -162,10 +168,10 @@ impl Configuration {
     #[inline]
     pub fn caught(&self) -> Caught {
         let mut caught = self.assist.caught();
-        if self.ends_at_tests {
+        if self.quirks.ends_at_tests {
             caught = caught.with_tests();
         }
-        if self.multiplies_wrongly {
+        if self.quirks.multiplies_wrongly {
             caught = caught.with_products();
         }
         caught

@@ -216,8 +216,7 @@ pub(super) fn start(
     configuration.machine_end = plan.top;
     configuration.assist = assist(block, &facilities);
     configuration.strict = block.has(flags::STRICT);
-    configuration.ends_at_tests = quirks.ends_at_tests;
-    configuration.multiplies_wrongly = quirks.multiplies_wrongly;
+    configuration.quirks = quirks;
     configuration.execution_protection = execution_protection;
     let performed = NOT_PERFORMED
         .into_iter()

@@ -10,19 +10,11 @@ use crate::arch::facility::{FacilityList, VECTOR};
 use crate::arch::interruption::ProgramInterruption as Exception;
 use crate::arch::psw::{ADDRESSING_64, PROBLEM, Psw};
 use crate::guest::hardware::Hardware;
+use crate::guest::state::configuration::Quirks;
 use crate::guest::storage::Piece;
-use crate::machine::hardware::instruction;
+use crate::machine::hardware::wait::with_cr0;
 use crate::machine::native::Native;
 use heapless::String;
-
-/// What the machine performs in the place of the machine below.
-#[derive(Clone, Copy)]
-pub struct Quirks {
-    /// Whether the machine below may end at a test of rotated bits.
-    pub ends_at_tests: bool,
-    /// Whether it has wrong products of short BFP operands.
-    pub multiplies_wrongly: bool,
-}
 
 /// Tries what some machine below performs wrongly, and logs what this one does.
 pub fn find(
@@ -82,13 +74,7 @@ fn names(of: &[(bool, &str)]) -> Option<String<128>> {
 
 /// Runs a text that ends with SUPERVISOR CALL, with floating-point and vector registers. Whether it came to its end.
 fn completes(native: &mut Native, storage: Piece, text: &[u8]) -> bool {
-    let own = instruction::stctg(0);
-    // SAFETY: while DAT is off, these controls decide about registers that no compiled code uses. The text leaves them zeros.
-    unsafe { instruction::lctlg(0, own | CR0_AFP | CR0_VECTOR) };
-    let probed = run(native, storage, 0, text, 0);
-    // SAFETY: what it was.
-    unsafe { instruction::lctlg(0, own) };
-    probed.code == 0
+    with_cr0(CR0_AFP | CR0_VECTOR, || run(native, storage, 0, text, 0)).code == 0
 }
 
 /// Whether it executes what is at an odd branch address, as QEMU 7.2 does, instead of a specification exception.

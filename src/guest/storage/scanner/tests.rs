@@ -735,7 +735,7 @@ const TEST: [u8; 8] = [0xEC, 0x12, 0x80, 0x3F, 0x07, 0x57, 0x07, 0xFE];
 /// A bench in which the hardware ends at tests of rotated bits, with one at the beginning of the page.
 fn bench_with_test() -> Bench {
     let mut bench = bench();
-    bench.configuration.ends_at_tests = true;
+    bench.configuration.quirks.ends_at_tests = true;
     bench.set(PLAIN, &TEST);
     bench
 }
@@ -744,7 +744,7 @@ fn bench_with_test() -> Bench {
 fn a_test_of_rotated_bits_is_replaced_and_performed_where_the_hardware_would_end() {
     for ends_at_tests in [false, true] {
         let mut bench = bench_with_test();
-        bench.configuration.ends_at_tests = ends_at_tests;
+        bench.configuration.quirks.ends_at_tests = ends_at_tests;
         executes(&mut bench, PLAIN);
         let state = bench.configuration.page_frames.state(Absolute(PLAIN));
         let PageState::Copied(copy) = state else {
@@ -774,7 +774,7 @@ fn products_of_short_operands_are_replaced_and_performed_where_the_hardware_has_
     const LONG: u64 = 0x4022 << 48;
     for multiplies_wrongly in [false, true] {
         let mut bench = bench();
-        bench.configuration.multiplies_wrongly = multiplies_wrongly;
+        bench.configuration.quirks.multiplies_wrongly = multiplies_wrongly;
         bench.set(PLAIN, &TEXT);
         executes(&mut bench, PLAIN);
         let state = bench.configuration.page_frames.state(Absolute(PLAIN));
@@ -875,7 +875,7 @@ fn any_store_at_an_end_of_a_page_makes_it_data_where_the_hardware_ends_at_tests_
     for (at, width) in [(0, 8), (0, 4), (4, 4), (0xFF8, 8), (0xFFC, 4)] {
         for ends_at_tests in [false, true] {
             let mut bench = bench_with_test();
-            bench.configuration.ends_at_tests = ends_at_tests;
+            bench.configuration.quirks.ends_at_tests = ends_at_tests;
             bench.set(PLAIN, &[0; 8]);
             executes(&mut bench, PLAIN + 8);
             let Bench {

@@ -66,8 +66,8 @@ fn page_entry(page: u64) -> u64 {
 fn bench(is_strict: bool, wrong: Wrong) -> Bench {
     let mut bench = Bench::new();
     bench.configuration.strict = is_strict;
-    bench.configuration.ends_at_tests = matches!(wrong, Wrong::Tests);
-    bench.configuration.multiplies_wrongly = matches!(wrong, Wrong::Products);
+    bench.configuration.quirks.ends_at_tests = matches!(wrong, Wrong::Tests);
+    bench.configuration.quirks.multiplies_wrongly = matches!(wrong, Wrong::Products);
     for segment in 0..2048 {
         bench.set_doublewords(SEGMENT_TABLE + 8 * segment, &[STE_INVALID]);
     }
