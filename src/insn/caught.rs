@@ -1,7 +1,7 @@
 //! The sensitive instructions, by the halfword with which their text begins, and which of them are caught. Those that a halfword
 //! does not tell are not among these ([`split`](super::split)).
 
-/// Which instructions are sensitive: the bits of [`suspects`](super::suspects) that are looked for.
+/// Which instructions are sensitive: the bits of the table in `suspects` that are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caught(pub(super) u8);
 
