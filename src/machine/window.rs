@@ -103,25 +103,40 @@ extern "C" fn window_external(cpu: &mut Cpu) {
     let account = cpu.vcpu.account;
     let now = account.entered;
     let mut interrupted = Interrupted::FirstRun;
-    if lowcore::EXTERNAL_CODE.get() == external::CLOCK_COMPARATOR
+    let code = lowcore::EXTERNAL_CODE.get();
+    // These come again as long as they are due.
+    let is_timer = matches!(code, external::CLOCK_COMPARATOR | external::CPU_TIMER);
+    if code == external::CLOCK_COMPARATOR
         && let Some(looked) = &mut cpu.window
     {
         interrupted = looked.window.interrupted(&account, overhead, first_run);
     }
-    if interrupted == Interrupted::FirstRun {
-        settle(cpu, now, AROUND_ENTRY, first_run, false);
-        return;
-    }
-    // The answer to a service call is an external interruption, too.
     let old = lowcore::EXTERNAL_OLD.get();
-    lowcore::set_exit_psw(old);
     if interrupted == Interrupted::Sample {
         take(cpu, &account, old);
     }
-    if !is_traced(cpu) {
-        go_on_stopped(cpu, old, overhead);
+    let is_ours = interrupted != Interrupted::FirstRun;
+    let is_traced = is_traced(cpu);
+    if is_traced && (is_ours || is_timer) && old.address != lowcore::EXIT_PSW.get().address {
+        look_at_next(cpu, old);
+    } else if is_ours {
+        // The answer to a service call is an external interruption, too.
+        lowcore::set_exit_psw(old);
+        if !is_traced {
+            go_on_stopped(cpu, old, overhead);
+        }
+    } else {
+        settle(cpu, now, AROUND_ENTRY, first_run, false);
+        return;
     }
     resume(cpu, overhead);
+    if code == external::CPU_TIMER {
+        // It is set to less than zero as its greatest value, and nothing would be pending any more.
+        lowcore::set_window(WindowArea {
+            new_timer: 0,
+            ..lowcore::WINDOW.get()
+        });
+    }
 }
 
 /// A program interruption has come in a window with traces, and nothing but the general registers and the clock has been
@@ -130,18 +145,22 @@ extern "C" fn window_external(cpu: &mut Cpu) {
 extern "C" fn window_program(cpu: &mut Cpu) {
     let identification = lowcore::PROGRAM_IDENTIFICATION.get();
     let is_traced = !cpu.vcpu.per.is_on() && is_traced(cpu);
+    let mut old = lowcore::PROGRAM_OLD.get();
+    if let Some(parts) = parts(cpu) {
+        old = traces::seen(&mut parts.traced.traces, old);
+    }
     if is_traced && identification as u16 == PER_EVENT {
         let charges = &cpu.machine.configuration.charges;
         let overhead = charges.overhead[Class::Program as usize] + u64::from(charges.nullified);
-        go_on_stopped(cpu, lowcore::PROGRAM_OLD.get(), overhead);
+        go_on_stopped(cpu, old, overhead);
         resume(cpu, overhead);
         return;
     }
     if is_traced {
-        go_on_met(cpu, identification);
+        go_on_met(cpu, old, identification);
         // What the first run has is without events.
         let without = identification & !u32::from(PER_EVENT);
-        let old = traces::free(lowcore::PROGRAM_OLD.get());
+        let old = traces::free(old);
         wait::closed(|| lowcore::set_program_interruption(without, old));
     }
     let now = cpu.vcpu.account.entered;
@@ -237,14 +256,34 @@ fn go_on_stopped(cpu: &mut Cpu, old: Psw, overhead: u64) {
     parts.go_on(now, next, total, old);
 }
 
+/// The hardware tries to fetch the next instruction, before an interruption of the first run that came behind the watched one
+/// is delivered. The interruption comes again.
+#[inline(never)]
+fn look_at_next(cpu: &mut Cpu, old: Psw) {
+    let Some(parts) = parts(cpu) else { return };
+    let Traced { traces, events } = parts.traced;
+    let masks = parts.configuration.per.masks;
+    traces::stopped(
+        parts.vcpu,
+        parts.configuration,
+        parts.native,
+        traces,
+        old,
+        &mut |event| events.add(event),
+    );
+    let (controls, looking) = traces::look(traces, masks, old);
+    parts.native.load_recording(controls);
+    lowcore::set_exit_psw(looking);
+}
+
 /// Traces at a program interruption of the first run. It may be that of the instruction behind the watched one, if the
 /// hardware found it before it looked for events.
 #[inline(never)]
-fn go_on_met(cpu: &mut Cpu, identification: u32) {
+fn go_on_met(cpu: &mut Cpu, old: Psw, identification: u32) {
     let charges = &cpu.machine.configuration.charges;
     let charged = charges.of(identification as u16).unsigned_abs();
     let overhead = charges.overhead[Class::Program as usize] + charged;
-    let here = traces::failing(lowcore::PROGRAM_OLD.get(), identification);
+    let here = traces::failing(old, identification);
     if traces_of(cpu).is_some_and(|traces| !traces.watches(here.address)) {
         go_on_stopped(cpu, here, overhead);
     }

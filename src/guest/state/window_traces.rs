@@ -12,6 +12,8 @@ pub struct WindowTraces {
     pub(crate) began: u64,
     /// Whether the real control registers 9 to 11 are those of the window.
     pub(crate) is_on: bool,
+    /// The interruptions that the real PSW allowed, while the hardware only tries to fetch the next instruction.
+    pub(crate) looks: Option<u64>,
     /// How many events each trace has had.
     pub counts: [u64; MOST_TRACES],
     /// Instructions that the machine performed together with the watched one, so that nobody saw them.
@@ -30,6 +32,7 @@ impl WindowTraces {
             },
             began: 0,
             is_on: false,
+            looks: None,
             counts: [0; MOST_TRACES],
             unseen: 0,
         }

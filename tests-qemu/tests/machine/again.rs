@@ -219,7 +219,7 @@ fn stays(first: &First, times: Option<(&str, &str)>) {
 #[test]
 #[ignore = "long: cargo soak runs it"]
 fn a_window_with_traces_stays_the_first_run_beside_timers_signals_and_events_of_the_guest() {
-    for guest in ["b_clock", "b_signals"] {
+    for guest in ["b_clock", "b_comparator_at_page", "b_signals"] {
         stays(&First::of(guest, 10_000), None);
     }
     // The hardware stops the guest for its own events only.

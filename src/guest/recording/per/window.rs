@@ -179,6 +179,29 @@ pub fn is_possible(cpu: &Vcpu, configuration: &Configuration) -> bool {
     !cpu.per.is_on() && configuration.per.records()
 }
 
+/// An interruption of the first run has come before the next instruction, which the real PSW designates. In the first run
+/// a fetch that fails comes before it, because QEMU looks for the next instruction before it counts the last one; but behind
+/// an instruction that may have an event it does not. So the hardware is to try the fetch first: it stops at any
+/// instruction, and nothing else interrupts. Gives the controls and the PSW for that.
+pub fn look(traces: &mut WindowTraces, masks: u64, real: Psw) -> (Controls, Psw) {
+    const OTHERS: u64 = psw::EXTERNAL | psw::IO;
+    traces.recording.watching = false;
+    (traces.is_on, traces.looks) = (true, Some(real.mask & OTHERS));
+    let closed = Psw {
+        mask: real.mask & !OTHERS,
+        ..real
+    };
+    ([masks, 0, u64::MAX], stopping(closed))
+}
+
+/// The old PSW of a program interruption: after a look, with what that had closed.
+pub fn seen(traces: &mut WindowTraces, old: Psw) -> Psw {
+    Psw {
+        mask: old.mask | traces.looks.take().unwrap_or(0),
+        ..old
+    }
+}
+
 /// Nothing is traced from now on. Returns what the real control registers 9 to 11 are to hold if they hold the window's.
 pub fn rest(cpu: &Vcpu, traces: &mut WindowTraces) -> Option<Controls> {
     traces.recording.watching = false;

@@ -29,6 +29,7 @@ mod b_clock;
 mod b_clock_comparator;
 mod b_clock_set;
 mod b_combined_sampling;
+mod b_comparator_at_page;
 mod b_comparator_unsigned;
 mod b_condition_code_kept;
 mod b_control;
