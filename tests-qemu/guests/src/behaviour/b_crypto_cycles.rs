@@ -22,6 +22,9 @@ const FUNCTIONS: u64 = 8;
 /// More cycles than the other CPU's loop takes.
 const LOOP: u64 = 16;
 
+/// So few cycles before a function ends the machine gives no other CPU the turn any more: the way there takes as long.
+const SHORTEST_WAIT: u64 = 64;
+
 /// The cycles of the other CPU.
 static OTHER: AtomicU64 = AtomicU64::new(0);
 
@@ -46,8 +49,8 @@ fn run() {
     smp::stop_others();
 }
 
-/// Issues functions of a kind. Meanwhile the other CPU had the turn for the counted cycles, and for the rest of its
-/// loop when a function ended.
+/// Issues functions of a kind. Meanwhile the other CPU had the turn for the counted cycles, but perhaps for the last ones of a
+/// function, and for the rest of its loop when a function ended.
 fn measured(kind: Kind) {
     let mut operands = Operands::of(kind);
     let (before, group) = (Counted::now(), group(kind));
@@ -57,7 +60,8 @@ fn measured(kind: Kind) {
     }
     let passed = OTHER.load(Ordering::SeqCst) - other;
     let busy = Counted::now().since(before).of(kind)[1];
-    let exact = (busy..busy + FUNCTIONS * LOOP).contains(&passed);
+    let least = busy.saturating_sub(FUNCTIONS * SHORTEST_WAIT);
+    let exact = (least..busy + FUNCTIONS * LOOP).contains(&passed);
     match kind {
         Kind::Prng => shows!(["CRYPTO-4", "CPUSET-3"], exact),
         Kind::Sha => shows!(["CRYPTO-8", "CPUSET-3"], exact),
