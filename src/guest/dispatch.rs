@@ -107,6 +107,13 @@ const fn wrap_narrow(cpu: &mut Vcpu) {
     cpu.psw.address &= cpu.psw.address_mask();
 }
 
+/// Whether a program interruption only showed that an instruction has completed.
+#[must_use]
+#[inline(always)]
+pub fn has_completed(cpu: &Vcpu) -> bool {
+    cpu.interruption.code() == per::NOTHING
+}
+
 /// A program interruption that the fast path did not handle.
 pub fn program<H: Hardware>(
     cpu: &mut Vcpu,
@@ -150,11 +157,40 @@ pub fn refused<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
 ) -> Next {
+    if cpu.pending_work.any(PendingWork::PER) && per::slots::is_refused(cpu) {
+        return in_slot(cpu, configuration, hardware);
+    }
     if cpu.text.length == 0 {
         wrap(cpu);
         return not_fetched(cpu, configuration, hardware);
     }
     fetched(cpu, configuration, hardware)
+}
+
+/// The watched instruction is one of those that are refused in their slots: millicode performs it.
+#[cold]
+#[inline(never)]
+fn in_slot<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> Next {
+    let problem = cpu.psw.problem_state();
+    let charged = configuration.charges.of(cpu.interruption.code());
+    let at = Virtual(per::slots::watched_text(cpu));
+    let executed = cpu.text.executed;
+    let mut performed = millicode::perform_branch(cpu, configuration, hardware, at);
+    if performed == Ok(Outcome::Unknown) {
+        performed = millicode::perform_relative_target(cpu, configuration, hardware, at);
+    }
+    if performed == Ok(Outcome::Unknown) {
+        performed = millicode::perform_text(cpu, configuration, hardware);
+    }
+    conclude(
+        cpu,
+        configuration,
+        hardware,
+        performed,
+        problem,
+        charged,
+        executed,
+    )
 }
 
 /// The same; the CPU has its text, and is in the 64-bit addressing mode. It is not one that the hardware has executed alone:
@@ -236,7 +272,10 @@ fn of_text<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         cpu.account.correct(1, charged, problem);
         return Next::Run;
     }
-    if performed == Ok(Outcome::Unknown) && code == Exception::Operation.code() {
+    if performed == Ok(Outcome::Unknown)
+        && code == Exception::Operation.code()
+        && !per::slots::is_in_slot(cpu)
+    {
         let cover = access::uncover(cpu, configuration, hardware, None);
         let enclosing = match cover {
             Cover::Absent => Some(performed),
@@ -274,8 +313,9 @@ fn target_of_execute<H: Hardware>(
     let found = execute.and_then(|text| Some((text, access::target_of(cpu, &text.bytes)?)));
     let here = Virtual(cpu.psw.address);
     let at = found.map(|(_, at)| at);
+    let in_slot = per::slots::is_in_slot(cpu);
     let in_places = [Some(here), at].map(|at| {
-        at.map_or(InPlace::Itself, |at| {
+        at.filter(|_| !in_slot).map_or(InPlace::Itself, |at| {
             access::in_place(cpu, configuration, hardware, at)
         })
     });
@@ -284,7 +324,8 @@ fn target_of_execute<H: Hardware>(
     if in_places[0] == InPlace::Itself {
         charged += i64::from(configuration.charges.execute);
     }
-    if !in_places.contains(&InPlace::OfSensitive)
+    if !in_slot
+        && !in_places.contains(&InPlace::OfSensitive)
         && is_uncovered(cpu, configuration, hardware, at, charged)
     {
         return Next::Run;

@@ -681,8 +681,8 @@ impl Hardware for Native {
 
     fn not_recorded(&mut self) {
         defmt::error!(
-            "the guest requests PER events but gets none, because the machine below shows an old state after each, or \
-             cannot forbid the execution of a page: take QEMU 10, or begin the run in an older one with --per"
+            "the guest requests PER events but gets none, because the machine below cannot forbid the execution of a page: \
+             take QEMU"
         );
         console::flush();
     }

@@ -189,6 +189,12 @@ impl Traces {
         self.0.iter().all(Option::is_none)
     }
 
+    /// The trace with this number.
+    #[must_use]
+    pub fn get(&self, number: u8) -> Option<&Trace> {
+        self.0.get(usize::from(number))?.as_ref()
+    }
+
     /// The traces, with their numbers.
     pub fn all(&self) -> impl Iterator<Item = (u8, &Trace)> {
         let places = (0..).zip(&self.0);

@@ -116,9 +116,9 @@ pub enum Command {
     /// Run a guest and show its program events: branches, instructions, stores, altered registers
     ///
     /// Prints a line on standard output for each traced event as it comes, and the counts of all traces at the end.
-    /// The guest does not notice: it keeps its own PER and does the same as without a trace. The whole run is several
-    /// times slower, and each instruction in the range of a trace costs some hundred instructions of the machine. In
-    /// exact mode nothing is lost: the guest waits for the console.
+    /// The guest does not notice: it keeps its own PER and does the same as without a trace. Each instruction in the
+    /// range of a trace costs some hundred instructions of the machine, and outside of its pages none. In exact mode
+    /// nothing is lost: the guest waits for the console.
     #[command(after_help = trace::EXAMPLES)]
     Trace(Box<TraceArguments>),
     /// Look at a part of an exact run again, with finer samples
@@ -421,15 +421,16 @@ pub struct BelowArguments {
     /// machine
     #[arg(long)]
     pub check_hsa: bool,
-    /// Record program events (PER) for the guest on a QEMU before version 10, too. QEMU then translates one instruction
-    /// at a time, which makes the whole run several times slower
+    /// Have QEMU look for the instructions of a range in which the guest records program events (PER), too. QEMU then
+    /// translates one instruction at a time, which makes the whole run several times slower. The guest can record events
+    /// without it. A run of such a guest needs it if a window of it is to have traces
     #[arg(long)]
     pub per: bool,
     /// The form of the guest's program-event recording; implies --per
     #[arg(long, value_name = "FORM", value_enum)]
     pub per_format: Option<EventForm>,
-    /// Let the operator trace program events (PER); the guest does not notice. Like --per it makes the whole run
-    /// several times slower. Implied when the operator begins a trace in advance
+    /// Let the operator trace program events (PER); the guest does not notice. Implied when the operator begins a trace in
+    /// advance
     #[arg(long)]
     pub trace: bool,
 }

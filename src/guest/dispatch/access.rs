@@ -116,7 +116,8 @@ fn charged_execute<H: Hardware>(
     if !executed::is_execute(first) || last.page() != here.page() && last.page() == at {
         return 0;
     }
-    let is_fetch = target_of(cpu, &text).is_some_and(|target| target.page() == at);
+    let is_fetch = !per::slots::is_in_slot(cpu)
+        && target_of(cpu, &text).is_some_and(|target| target.page() == at);
     i64::from(if is_fetch {
         charges.target_fetch
     } else {
@@ -231,6 +232,7 @@ fn resolve<H: Hardware>(
         }
         (Access::Store, PageState::Text | PageState::Copied(_) | PageState::Still) => {
             if shadow::alone::entered(cpu).is_none()
+                && !per::slots::is_in_slot(cpu)
                 && holds_text(cpu, configuration, hardware, absolute.page())
             {
                 if shadow::has_single_table(cpu) {

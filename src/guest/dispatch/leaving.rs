@@ -82,6 +82,9 @@ fn settle<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
     if per::goes_on(cpu, hardware) && !shadow::stale(cpu, configuration) {
         return Next::Run;
     }
+    if !shadow::stale(cpu, configuration) && per::slots::goes_on(cpu, configuration, hardware) {
+        return Next::Run;
+    }
     settle_all(cpu, configuration, hardware)
 }
 
@@ -95,6 +98,7 @@ fn settle_all<H: Hardware>(
     loop {
         let mut next = Next::Run;
         if cpu.pending_work.any(PendingWork::PER) {
+            per::slots::forget(cpu);
             per::deliver(cpu, configuration, hardware);
         }
         if cpu.pending_work.any(PendingWork::OPENED) {
@@ -157,6 +161,9 @@ fn settle_all<H: Hardware>(
                 // The clock has passed the guest's comparator meanwhile.
                 continue;
             }
+        }
+        if next == Next::Run {
+            per::slots::go(cpu);
         }
         return next;
     }

@@ -1,10 +1,13 @@
 //! Program-event recording for a guest: its instructions are executed one at a time.
 //!
-//! The machine below records events of its own, and one of them is exact wherever this runs: an instruction-fetching
-//! event that nullifies. If its range is everything but one halfword, the hardware executes the instruction that begins
-//! in that halfword, and stops before the next one, wherever that is. The machine finds the events of the instruction,
-//! including those that the machine below does not have, by its text and by the state before and after it. The
-//! guest's own controls never reach the hardware.
+//! The hardware executes such an instruction in a slot of the machine's own ([`slots`]), and is refused what is behind it
+//! there. The machine finds the events of the instruction, including those that the machine below does not have, by its
+//! text and by the state before and after it. The guest's own controls never reach the hardware.
+//!
+//! The machine below records events of its own, and one of them is exact wherever its clock is: an instruction-fetching
+//! event that nullifies. By that it finds the next instruction in a range while the guest runs freely, and ends each
+//! instruction of a [`window`], which must be where it was in the first run. On a machine that knows no slots, with a range of
+//! everything but one halfword, it ends the instruction in that halfword.
 //!
 //! As long as no branch and no register is an event, the guest runs freely until an instruction begins in the range or
 //! in one of the pages that are protected for it (`protected`), stores into such a page, or is performed by millicode.
@@ -39,6 +42,7 @@ use per::{Controls, Range, event};
 mod ended;
 mod executes;
 mod protected;
+pub mod slots;
 pub mod traced;
 mod watched;
 pub mod window;
@@ -123,6 +127,9 @@ fn enter_phase(cpu: &mut Vcpu, phase: Phase) {
             cpu.pending_work |= PendingWork::CONTROLS;
         }
         cpu.per.phase = phase;
+        if phase != Phase::Step {
+            slots::set(cpu, false);
+        }
         if phase == Phase::Step {
             let end = cpu.account.total().saturating_add(LONGEST_TURN);
             if cpu.sampling.turn > end {
@@ -272,16 +279,21 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
             nullify(cpu, configuration, hardware);
             return true;
         }
-        Some(if cpu.per.watched.to_itself {
-            Range::ALL
+        if configuration.per.slots {
+            if slots::enter(cpu, configuration, hardware) {
+                return true;
+            }
+            None
+        } else if cpu.per.watched.to_itself {
+            Some(Range::ALL)
         } else {
             // An instruction that begins in the middle of this one is a different one.
             let halfword = Range {
                 start: at,
                 end: at.wrapping_add(1),
             };
-            halfword.others()
-        })
+            Some(halfword.others())
+        }
     } else {
         let before = cpu.per.phase;
         enter_phase(cpu, Phase::Range);

@@ -3,14 +3,15 @@
 use crate::state::access::{Access, Space};
 use crate::state::protected::Protected;
 use crate::state::reference::Reference;
+use crate::state::shadow::slots::Slot;
 use crate::state::watched::{Noted, Watched};
 use arch::address::Virtual;
 use core::cell::Cell;
 use per::trace::Traces;
 use per::{Controls, Format, Identification};
 
-/// How the machine below executes a single instruction, which an instruction-fetching event that nullifies the next one
-/// ends.
+/// How the machine below ends a free run, or an instruction of a window, by an instruction-fetching event that nullifies the
+/// next one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Step {
     /// What it stores after the instruction is out of date: nothing can be recorded.
@@ -38,6 +39,8 @@ pub struct Support {
     pub format: Format,
     /// How an instruction is executed on its own.
     pub step: Step,
+    /// Whether an instruction is executed on its own in a slot, for which the hardware need not record anything.
+    pub slots: bool,
     /// The event masks by which the hardware stops before an instruction in a range: [`NULLIFY`] or
     /// [`NULLIFY_AND_BRANCH`].
     pub masks: u64,
@@ -47,6 +50,12 @@ impl Support {
     /// Whether any events can be recorded.
     #[must_use]
     pub fn records(&self) -> bool {
+        self.slots || self.nullifies()
+    }
+
+    /// Whether the hardware stops before an instruction, and shows the state at that moment.
+    #[must_use]
+    pub fn nullifies(&self) -> bool {
         self.step != Step::OutOfDate
     }
 }
@@ -95,8 +104,16 @@ pub struct Recording {
     pub(crate) goes_on: bool,
     /// Instructions until the next test for a pending I/O interruption.
     pub(crate) patience: u32,
+    /// Whether the hardware fetches instructions from the slot space.
+    pub(crate) in_slots: bool,
+    /// The slot that the guest is left with.
+    pub(crate) slot: Option<Slot>,
+    /// The slot in which the last trap was, unless that only showed that the instruction has completed.
+    pub(crate) trapped_in: Option<Slot>,
     /// The operator's traces.
     pub(crate) traces: Traces,
+    /// Whether no trace does more than count, and none is of stores.
+    pub(crate) only_counts: bool,
     /// Whether the machine records anything for itself: the operator's traces, or references for the caches.
     pub(crate) below: bool,
     /// Whether the machine has reported that it cannot record the requested events.
@@ -121,7 +138,11 @@ impl Default for Recording {
             loaded: [0; 3],
             goes_on: false,
             patience: 0,
+            in_slots: false,
+            slot: None,
+            trapped_in: None,
             traces: Traces::NONE,
+            only_counts: false,
             below: false,
             refused: false,
         }

@@ -25,6 +25,8 @@ pub(crate) struct Watched {
     pub text_at: u64,
     /// The general registers before it.
     pub general: [u64; 16],
+    /// Whether it may be a branch instruction.
+    pub branches: bool,
     /// Whether it branches to itself: the firmware performs such an instruction.
     pub to_itself: bool,
 }
@@ -38,6 +40,7 @@ impl Watched {
         text: Text::of([0; 6]),
         text_at: 0,
         general: [0; 16],
+        branches: false,
         to_itself: false,
     };
 

@@ -68,6 +68,7 @@ mod others;
 mod pool;
 mod protection;
 mod renewal;
+pub mod slots;
 mod spaces;
 pub mod whole;
 
@@ -244,7 +245,13 @@ pub fn load_controls<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration,
         },
         _ => Ready::NOT,
     };
-    let spaces = [spaces[0], 0, 0, 0, 0, subclasses, spaces[1]];
+    let instructions = if cpu.per.in_slots {
+        cpu.shadow.ready = Ready::NOT;
+        configuration.shadow.slots(number).asce()
+    } else {
+        spaces[0]
+    };
+    let spaces = [instructions, 0, 0, 0, 0, subclasses, spaces[1]];
     if cpu.shadow.spaces_loaded != spaces {
         cpu.shadow.spaces_loaded = spaces;
         hardware.load_spaces(spaces);
@@ -292,7 +299,9 @@ fn tables<H: Hardware>(
     if !cpu.psw.dat() && !cpu.shadow.owns_real {
         cpu.shadow.loaded_for = None;
         spaces = Side::BOTH.map(identity);
-    } else if let Some(program) = program(cpu, configuration, hardware) {
+    } else if !cpu.per.in_slots
+        && let Some(program) = program(cpu, configuration, hardware)
+    {
         cpu.real_space = HOME_SPACE;
         home = program;
         let drops = cpu.shadow.spaces.drops;

@@ -168,6 +168,7 @@ pub(super) fn start(
             Format::Z
         },
         step,
+        slots: execution_protection && !block.has(flags::WITHOUT_EVENTS),
         masks,
     };
     let quirks = quirks::find(

@@ -109,18 +109,9 @@ fn question((name, hardware): (&str, u32), script: &str) -> String {
     )
 }
 
-/// Whether the QEMU of the tests records events without an option.
-fn records_without_option() -> bool {
+/// Whether the QEMU of the tests records events by itself.
+fn records_by_itself() -> bool {
     Qemu::locate(None).unwrap().version.0 >= 10
-}
-
-/// What the command needs for events on the QEMU of the tests.
-fn needed() -> Vec<&'static str> {
-    let mut options = vec!["--append", NO_CIPHER_TESTS];
-    if !records_without_option() {
-        options.push("--per");
-    }
-    options
 }
 
 /// The questions: what `traced` does, and what gdb does with each kind of watchpoint.
@@ -129,7 +120,11 @@ fn debug(release: Release, cpus: u32) {
     let script = format!("{SCRIPT}{TO_ITSELF}");
     let questions = WATCHPOINTS.map(|kind| question(kind, &script)).concat();
     let questions = format!("echo @traced; traced\n{questions}");
-    let answers = guest.answers_with(&questions, &initrd_with_debugger(), &needed());
+    let answers = guest.answers_with(
+        &questions,
+        &initrd_with_debugger(),
+        &["--append", NO_CIPHER_TESTS],
+    );
     let of_process: Vec<&str> = answers.of("traced").lines().take(OUTPUT.len()).collect();
     assert_eq!(of_process, OUTPUT, "{answers:?}");
     for name in ["hardware", "software"] {
@@ -158,7 +153,7 @@ fn gdb_steps_and_watches_in_linux_6_1_on_two_cpus() {
 /// branch. The machine test `recording` has the whole list of what it gets wrong.
 #[test]
 fn gdb_prints_in_linux_6_1_what_it_prints_on_a_bare_qemu_that_records_events() {
-    if !records_without_option() {
+    if !records_by_itself() {
         Progress::Plain.note(
             "no comparison with bare QEMU: MILLIMETER_QEMU names none of version 10 or later",
         );
@@ -171,7 +166,7 @@ fn gdb_prints_in_linux_6_1_what_it_prints_on_a_bare_qemu_that_records_events() {
     let [_, software] = WATCHPOINTS;
     let (name, question) = (software.0, question(software, SCRIPT));
     let initrd = initrd_with_debugger();
-    let answers = guest.answers_with(&question, &initrd, &needed());
+    let answers = guest.answers_with(&question, &initrd, &["--append", NO_CIPHER_TESTS]);
     let events = Events {
         recorded: true,
         ..Events::default()
@@ -192,7 +187,7 @@ fn transcript(text: &str) -> Vec<&str> {
 /// The operator's trace takes as long as all of the rest, so it can be left out.
 fn traces(release: Release, with_operator: bool) {
     let guest = Guest { release, cpus: 1 };
-    let mut options = vec!["--per", "--append", NO_CIPHER_TESTS];
+    let mut options = vec!["--append", NO_CIPHER_TESTS];
     if with_operator {
         options.extend(["-e", ROUTINE]);
     }

@@ -250,9 +250,6 @@ fn events_that_bare_qemu_records_correctly_are_identified_as_on_bare_qemu() {
     }
 }
 
-/// The first version of QEMU that needs no option to record events.
-const NEEDS_NO_OPTION: u32 = 10;
-
 /// The behaviour guests that record events, and whether they execute the same number of instructions. One waits for another
 /// CPU, and in two the clock of QEMU counts an EXECUTE with its move as one instruction, unless it is executed on its own.
 const RECORDING: [(&str, bool); 15] = [
@@ -274,12 +271,8 @@ const RECORDING: [(&str, bool); 15] = [
 ];
 
 #[test]
-fn a_qemu_that_needs_no_option_records_the_same_events_and_counts_the_same_instructions_without_it()
-{
+fn a_qemu_records_the_same_events_and_counts_the_same_instructions_with_and_without_its_option() {
     for qemu in ipl::qemus(&Progress::Plain).unwrap() {
-        if qemu.version.0 < NEEDS_NO_OPTION {
-            continue;
-        }
         for (guest, counted) in RECORDING {
             let [with, without] = [true, false].map(|recorded| {
                 let mut options = ipl::options(guest);
@@ -299,28 +292,6 @@ fn a_qemu_that_needs_no_option_records_the_same_events_and_counts_the_same_instr
                 assert_eq!(with, without, "{guest}");
             }
         }
-    }
-}
-
-#[test]
-fn a_qemu_that_needs_an_option_records_nothing_without_it_and_the_machine_names_it() {
-    for qemu in ipl::qemus(&Progress::Plain).unwrap() {
-        if qemu.version.0 >= NEEDS_NO_OPTION {
-            continue;
-        }
-        let mut options = ipl::options("b_per_branch");
-        options.qemu = Some(qemu.path.clone());
-        let outcome = ipl::above(&options).unwrap();
-        let named = |line: &&String| line.contains("--per");
-        let lines: Vec<&String> = outcome.log.iter().filter(named).collect();
-        assert!(
-            matches!(&lines[..], [line] if line.contains("ERROR")),
-            "{:?}",
-            outcome.log
-        );
-        // Of the PER interruptions that the guest expects it has seen none.
-        let found = |line: &str| line.starts_with("  008") && !line.contains("expected 008");
-        assert!(!outcome.console.lines().any(found), "{}", outcome.console);
     }
 }
 

@@ -57,7 +57,7 @@ pub fn levels(guest: Guest, image: &Path, options: &RunOptions) -> Result<Vec<Le
             still_clock: number != innermost,
             // Counting takes instructions, so a machine that is measured does not.
             count_paths: number == 0,
-            without_events: number != 0 && !options.stops_at_events(),
+            without_events: number != 0 && !options.records_events(),
             nested: 0,
             // Only the machine right below the guest counts by the facility of the one below it.
             mode: match options.mode {

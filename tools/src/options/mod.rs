@@ -270,11 +270,14 @@ impl RunOptions {
         self.events.traced || commands.into_iter().any(|line| begins_trace(line))
     }
 
-    /// Whether QEMU has to stop at program events: the guest, the operator or the machine records some.
+    /// Whether the guest, the operator or the machine records program events.
+    pub fn records_events(&self) -> bool {
+        self.stops_at_events() || self.traces() || self.exact_caches.is_some()
+    }
+
+    /// Whether QEMU has to stop at program events: a window has traces, or may be asked for some.
     pub fn stops_at_events(&self) -> bool {
         self.events.recorded
-            || self.traces()
-            || self.exact_caches.is_some()
             || self
                 .again
                 .as_ref()

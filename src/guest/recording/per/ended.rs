@@ -4,7 +4,7 @@
 use crate::delivery::{self, Condition, PER_EVENT};
 use crate::hardware::Hardware;
 use crate::recording::per::watched::{begin, branches, go_through_caches, identify};
-use crate::recording::per::{NOTHING, is_watched, traced};
+use crate::recording::per::{NOTHING, is_watched, slots, traced};
 use crate::state::access::Fault;
 use crate::state::account::Mode;
 use crate::state::configuration::Configuration;
@@ -26,6 +26,9 @@ pub fn trapped<H: Hardware>(
     hardware: &mut H,
     class: Class,
 ) {
+    if cpu.per.in_slots && slots::come_back(cpu, configuration, class) {
+        return complete(cpu, configuration, hardware);
+    }
     let protection = u32::from(ProgramInterruption::Protection.code());
     if class == Class::Program && cpu.interruption.cause & 0xFFFF == protection && !cpu.per.watching
     {

@@ -14,7 +14,7 @@ use arch::address::Virtual;
 use core::sync::atomic::Ordering;
 use insn::references::Knowledge;
 use link::trace::{EXECUTED, Event, EventHead};
-use per::trace::{Action, LONGEST_PATTERN, Pattern, What};
+use per::trace::{Action, LONGEST_PATTERN, MOST_TRACES, Pattern, Trace, What};
 use per::{Done, Range};
 use zerocopy::byteorder::big_endian::U64;
 
@@ -29,6 +29,8 @@ struct Stored {
 /// From now on the CPU traces what the operator wants.
 pub fn take_over<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     cpu.per.traces = *configuration.tracing.traces.lock();
+    let counts = |trace: &Trace| trace.action == Action::Count && !trace.is_of_stores();
+    cpu.per.only_counts = cpu.per.traces.all().all(|(_, trace)| counts(trace));
     cpu.per.protected.forget();
     super::change(cpu, configuration, hardware);
 }
@@ -69,6 +71,9 @@ pub(super) fn report<H: Hardware>(
     hardware: &mut H,
     code: u16,
 ) {
+    if cpu.per.only_counts {
+        return count(cpu, configuration, code == 0);
+    }
     let Some(found) = find(cpu, configuration, hardware, code) else {
         return;
     };
@@ -84,6 +89,34 @@ pub(super) fn report<H: Hardware>(
     }
 }
 
+/// The same if no trace does more than count, and none is of stores.
+fn count(cpu: &Vcpu, configuration: &Configuration, completed: bool) {
+    let watched = &cpu.per.watched;
+    if watched.text.length == 0 {
+        return;
+    }
+    for (number, trace) in cpu.per.traces.all() {
+        if !trace.range.contains(watched.at) {
+            continue;
+        }
+        let happened = match trace.what {
+            What::Fetch => true,
+            What::Branch => is_taken(cpu, completed),
+            What::Registers(mask) => altered(cpu, completed) & mask != 0,
+            What::Store(_) => false,
+        };
+        if happened {
+            let count = configuration.tracing.of(number);
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Whether the watched instruction has branched.
+fn is_taken(cpu: &Vcpu, completed: bool) -> bool {
+    completed && branches(cpu).is_some_and(|branch| branch.target.is_some())
+}
+
 /// What the traces find in the watched instruction, which is completed or has met the program exception `code`.
 pub(super) fn find<H: Hardware>(
     cpu: &mut Vcpu,
@@ -95,20 +128,15 @@ pub(super) fn find<H: Hardware>(
     if watched.text.length == 0 {
         return None;
     }
-    let completed = code == 0;
-    let taken = completed && branches(cpu).is_some_and(|branch| branch.target.is_some());
-    let done = Done {
-        at: watched.at,
-        branched_to: taken.then_some(cpu.psw.address),
-        altered: altered(cpu, completed),
-        ..Done::default()
-    };
+    let (at, completed) = (watched.at, code == 0);
     let mut head = EventHead::default();
     let (mut is_streamed, mut stop) = (false, None);
-    let traces = cpu.per.traces;
-    for (number, trace) in traces.all() {
+    for number in 0..MOST_TRACES as u8 {
+        let Some(&trace) = cpu.per.traces.get(number) else {
+            continue;
+        };
         let happened = match trace.what {
-            What::Store(_) if !completed && done.altered == 0 => false,
+            What::Store(_) if !completed && altered(cpu, completed) == 0 => false,
             What::Store(pattern) => {
                 match stored(cpu, configuration, hardware, trace.range, pattern) {
                     Some(stored) => {
@@ -119,7 +147,10 @@ pub(super) fn find<H: Hardware>(
                     None => false,
                 }
             }
-            _ => trace.happened(&done),
+            _ if !trace.range.contains(at) => false,
+            What::Fetch => true,
+            What::Branch => is_taken(cpu, completed),
+            What::Registers(mask) => altered(cpu, completed) & mask != 0,
         };
         if !happened {
             continue;
@@ -136,6 +167,12 @@ pub(super) fn find<H: Hardware>(
     }
     let mut registers = heapless::Vec::new();
     if is_streamed {
+        let done = Done {
+            at,
+            branched_to: is_taken(cpu, completed).then_some(cpu.psw.address),
+            altered: altered(cpu, completed),
+            ..Done::default()
+        };
         fill(cpu, &mut head, &done, code);
         for (number, &value) in cpu.general.iter().enumerate() {
             if done.altered << number & 0x8000 != 0 {

@@ -43,6 +43,8 @@ pub(super) fn begin<H: Hardware>(
     watched.text = text;
     watched.text_at = text_at;
     watched.general = cpu.general;
+    // Until a slot shows that it is none.
+    watched.branches = true;
     watched.to_itself = false;
     cpu.per.watching = true;
     if text.executed
@@ -56,8 +58,9 @@ pub(super) fn begin<H: Hardware>(
     cpu.per.stored_real.set(false);
     cpu.per.noted.count.set(0);
     if text.length != 0 {
-        cpu.per.watched.to_itself = branches(cpu)
-            .is_some_and(|branch| target(cpu, configuration, hardware, &branch) == Some(at));
+        cpu.per.watched.to_itself = !configuration.per.slots
+            && branches(cpu)
+                .is_some_and(|branch| target(cpu, configuration, hardware, &branch) == Some(at));
     }
 }
 
@@ -111,6 +114,9 @@ pub fn stepped_text<H: Hardware>(
 /// The branch that the watched instruction makes, if it is one.
 pub(super) fn branches(cpu: &Vcpu) -> Option<Branch> {
     let watched = &cpu.per.watched;
+    if !watched.branches {
+        return None;
+    }
     let site = Site {
         at: watched.text_at,
         next: watched.next(),
@@ -235,6 +241,9 @@ pub(super) fn altered(cpu: &Vcpu, completed: bool) -> u16 {
 pub(super) fn identify(cpu: &Vcpu, completed: bool) -> Option<Identification> {
     let watched = &cpu.per.watched;
     let controls = &watched.controls;
+    if controls.events == 0 {
+        return None;
+    }
     let mut done = Done {
         at: watched.at,
         executes: watched.text.executed.then_some(watched.text_at),

@@ -176,7 +176,7 @@ pub fn watch<H: Hardware>(
 /// Whether the hardware can stop the guest for the window: not if the guest records events itself.
 #[must_use]
 pub fn is_possible(cpu: &Vcpu, configuration: &Configuration) -> bool {
-    !cpu.per.is_on() && configuration.per.records()
+    !cpu.per.is_on() && configuration.per.nullifies()
 }
 
 /// An interruption of the first run has come before the next instruction, which the real PSW designates. In the first run

@@ -9,6 +9,7 @@ pub(crate) mod passed;
 pub(crate) mod plan;
 pub(crate) mod recent;
 pub(crate) mod requests;
+pub(crate) mod slots;
 pub(crate) mod spaces;
 
 use alone::{Alone, Area, Placed};
@@ -16,6 +17,7 @@ use passed::Passed;
 use plan::Plan;
 use recent::Recent;
 use requests::Requests;
+use slots::SlotArea;
 use spaces::ShadowSpaces;
 
 pub use requests::Request;
@@ -32,8 +34,9 @@ pub(crate) const SEGMENT: u64 = 1 << 20;
 /// Bytes that a segment table covers.
 pub(crate) const REGION: u64 = SEGMENT * (TABLE / 8);
 
-/// Bytes of HSA that each CPU's private tables take: those of real storage, and those for an instruction alone.
-pub const PRIVATE_LENGTH: u64 = 2 * PRIVATE_SIDE + alone::LENGTH;
+/// Bytes of HSA that each CPU's private tables take: those of real storage, those for an instruction alone, and the
+/// slot space.
+pub const PRIVATE_LENGTH: u64 = 2 * PRIVATE_SIDE + alone::LENGTH + slots::LENGTH;
 
 /// Bytes of the private identity tables of one side.
 const PRIVATE_SIDE: u64 = TABLE + 2 * PAGE_TABLE;
@@ -161,6 +164,11 @@ impl SharedShadow {
         Area(Real(
             self.private.0 + cpu as u64 * PRIVATE_LENGTH + 2 * PRIVATE_SIDE,
         ))
+    }
+
+    /// The slot space of a CPU.
+    pub(crate) const fn slots(&self, cpu: usize) -> SlotArea {
+        SlotArea(self.alone(cpu).0.offset(alone::LENGTH))
     }
 
     pub(crate) const fn low_table(&self, cpu: usize, side: Side) -> Real {

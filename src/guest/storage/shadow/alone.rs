@@ -89,8 +89,8 @@ pub fn enter<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardwar
     let Some(alone) = cpu.shadow.alone.take() else {
         return;
     };
-    // An interruption may have come first, or the guest was left for it already.
-    if alone.entered || alone.at.0 != cpu.psw.address || has_single_table(cpu) {
+    // An interruption may have come first, or the guest was left for it already. In a slot an EXECUTE is alone anyway.
+    if cpu.per.in_slots || alone.entered || alone.at.0 != cpu.psw.address || has_single_table(cpu) {
         return;
     }
     let area = configuration.shadow.alone(usize::from(cpu.address));

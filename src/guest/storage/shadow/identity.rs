@@ -7,9 +7,9 @@ use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
 use crate::state::shadow::requests::Request;
 use crate::state::shadow::{SEGMENT, Side, TABLE};
-use crate::storage::shadow::alone;
 use crate::storage::shadow::crossing;
 use crate::storage::shadow::entry::entry;
+use crate::storage::shadow::{alone, slots};
 use arch::address::{Absolute, PAGE, Real, Virtual, apply_prefix};
 use arch::control::asce;
 use arch::cpu::MAXIMUM_CPUS;
@@ -138,6 +138,7 @@ pub fn build_identity<H: Hardware>(configuration: &Configuration, hardware: &mut
     for cpu in 0..MAXIMUM_CPUS.min(usize::from(configuration.cpus)) {
         build_private(configuration, hardware, cpu);
         alone::build(configuration, hardware, cpu);
+        slots::build(configuration, hardware, cpu);
         shadow.pool(cpu).forget(hardware);
     }
 }
