@@ -26,7 +26,7 @@ pub const BUDGETS: [(&str, u64); 24] = [
     ("diagnose-44", 920),
     // Program interruptions of the guest: an operation that is not assigned, an operand that the machine refuses, and what
     // the hardware refuses.
-    ("illegal", 576),
+    ("illegal", 581),
     ("specification", 435),
     ("reflected", 285),
     ("monitor-call", 190),
