@@ -7,7 +7,7 @@ use guests::shows_per;
 guests::clause!(
     "Principles of Operation, Program-Event Recording, Successful Branching; System/370 Principles of Operation, Program-Event Recording",
     native = false,
-    options = "--per; --per-format s370"
+    options = "; --per-format s370"
 );
 guests::case!(run);
 

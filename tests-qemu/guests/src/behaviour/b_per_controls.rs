@@ -10,7 +10,7 @@ use guests::{lowcore, shows_per};
 guests::clause!(
     "Principles of Operation, Program-Event Recording, Identification of Cause and Priority of Indication; System/370 Principles of Operation, Program-Event Recording, Programming Notes",
     native = false,
-    options = "--per; --per-format s370"
+    options = "; --per-format s370"
 );
 guests::case!(run);
 

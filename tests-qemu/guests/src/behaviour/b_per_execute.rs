@@ -9,7 +9,7 @@ use guests::recording::{FETCH, NULLIFY, Run, text};
 guests::clause!(
     "Principles of Operation, Program-Event Recording, Instruction Fetching; EXECUTE",
     native = false,
-    options = "--per; --per --strict"
+    options = "; --strict"
 );
 guests::case!(run);
 

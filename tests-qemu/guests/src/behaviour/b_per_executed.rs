@@ -10,7 +10,7 @@ use guests::shows_per;
 guests::clause!(
     "System/370 Principles of Operation, Program-Event Recording, Identification of Cause",
     native = false,
-    options = "--per; --per-format s370"
+    options = "; --per-format s370"
 );
 guests::case!(run);
 

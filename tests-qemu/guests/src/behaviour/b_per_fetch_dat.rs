@@ -11,8 +11,7 @@ use guests::recording::{self, FETCH, NULLIFY, Run, text};
 
 guests::clause!(
     "Principles of Operation, Program-Event Recording, Instruction Fetching; Dynamic Address Translation",
-    native = false,
-    options = "--per"
+    native = false
 );
 guests::case!(run);
 

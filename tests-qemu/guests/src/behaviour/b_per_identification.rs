@@ -8,7 +8,7 @@ use guests::{lowcore, shows_per};
 guests::clause!(
     "System/370 Principles of Operation, Program-Event Recording, Identification of Cause",
     native = false,
-    options = "--per; --per-format s370"
+    options = "; --per-format s370"
 );
 guests::case!(run);
 

@@ -14,7 +14,7 @@ use guests::{dat, lowcore, shows_per};
 guests::clause!(
     "System/370 Principles of Operation, Program-Event Recording, Priority of Indication",
     native = false,
-    options = "--per --no-sampling; --per-format s370 --no-sampling"
+    options = "--no-sampling; --per-format s370 --no-sampling"
 );
 guests::case!(run);
 

@@ -15,7 +15,7 @@ use guests::{attempt_on_registers, lowcore, shows_per};
 guests::clause!(
     "System/370 Principles of Operation, Program-Event Recording, Priority of Indication",
     native = false,
-    options = "--per --no-sampling --qemu-arg '-device virtio-rng-ccw'; \
+    options = "--no-sampling --qemu-arg '-device virtio-rng-ccw'; \
                --per-format s370 --no-sampling --qemu-arg '-device virtio-rng-ccw'"
 );
 guests::case!(run);

@@ -6,7 +6,7 @@ use guests::shows_per;
 guests::clause!(
     "System/370 Principles of Operation, Program-Event Recording, Control Register Allocation",
     native = false,
-    options = "--per; --per-format s370"
+    options = "; --per-format s370"
 );
 guests::case!(run);
 

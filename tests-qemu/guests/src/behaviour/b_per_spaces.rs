@@ -11,8 +11,7 @@ use guests::shows;
 
 guests::clause!(
     "Principles of Operation (SA22-7832), Program-Event Recording, Control-Register Allocation; Storage Alteration",
-    native = false,
-    options = "--per"
+    native = false
 );
 guests::case!(run);
 

@@ -14,7 +14,7 @@ guests::clause!(
     "System/370 Principles of Operation, Program-Event Recording, Priority of Indication",
     native = false,
     cpus = 2,
-    options = "--per; --per-format s370"
+    options = "; --per-format s370"
 );
 guests::case!(run);
 

@@ -6,7 +6,7 @@ use guests::stores;
 guests::clause!(
     "Principles of Operation, Program-Event Recording, Storage Alteration and Store Using Real Address; System/370 Principles of Operation, Program-Event Recording",
     native = false,
-    options = "--per; --per-format s370"
+    options = "; --per-format s370"
 );
 guests::case!(run);
 

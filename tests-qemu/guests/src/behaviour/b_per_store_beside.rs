@@ -12,8 +12,7 @@ use guests::recording::{BRANCH, Event, Run, STORE, text};
 
 guests::clause!(
     "Principles of Operation, Program-Event Recording, Storage Alteration",
-    native = false,
-    options = "--per"
+    native = false
 );
 guests::case!(run);
 

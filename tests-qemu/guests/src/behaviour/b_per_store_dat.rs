@@ -12,8 +12,7 @@ use guests::stores;
 
 guests::clause!(
     "Principles of Operation, Program-Event Recording, Storage Alteration; Dynamic Address Translation",
-    native = false,
-    options = "--per"
+    native = false
 );
 guests::case!(run);
 

@@ -10,7 +10,7 @@ use guests::{dat, shows_per};
 guests::clause!(
     "System/370 Principles of Operation, Program-Event Recording, Programming Note and Operation",
     native = false,
-    options = "--per --no-sampling; --per-format s370 --no-sampling"
+    options = "--no-sampling; --per-format s370 --no-sampling"
 );
 guests::case!(run);
 
