@@ -54,6 +54,13 @@ impl Caught {
         self.0 & SPLIT != 0
     }
 
+    /// A number of at most seven bits for each set.
+    #[must_use]
+    #[inline]
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
     /// Whether all of the message-security assist is among them.
     pub(super) const fn message_security(self) -> bool {
         self.0 & MESSAGE_SECURITY != 0

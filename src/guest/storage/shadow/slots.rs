@@ -31,8 +31,8 @@ const TRIES: u64 = 4;
 /// The bits of what a slot is for that say how its instruction is stepped.
 const MANNER: u64 = 0xF;
 
-/// The bit that says which instructions were sensitive then.
-const MORE_CAUGHT: u64 = 0x10;
+/// Where the bits are that say which instructions were sensitive then.
+const CAUGHT: u32 = 4;
 
 /// By the number of an entry less one.
 const MANNERS: [Manner; 4] = [
@@ -65,12 +65,7 @@ pub fn find<H: Hardware>(
     text: &[u8; 6],
 ) -> Slot {
     let caught = configuration.caught();
-    let more = if caught == Caught::ALWAYS {
-        0
-    } else {
-        MORE_CAUGHT
-    };
-    let key = content(text) | more;
+    let key = content(text) | u64::from(caught.bits()) << CAUGHT;
     let area = configuration.shadow.slots(usize::from(cpu.address));
     let first = first(key, SLOTS);
     for number in first..first + TRIES {

@@ -1,6 +1,8 @@
 //! Which instructions do not run in a slot.
 
 use super::*;
+use crate::storage::shadow;
+use crate::test_machine::Bench;
 use std::collections::BTreeMap;
 
 /// Those that read the instruction address, or change it, or do both.
@@ -51,5 +53,24 @@ fn what_replaces_an_instruction_has_its_length_and_is_none() {
         let text = refused(length);
         assert_eq!(insn::length(text[0]), length);
         assert!(!insn::assigned(&text));
+    }
+}
+
+#[test]
+fn the_message_security_assist_leaves_its_slots_when_it_is_caught_and_returns_to_them() {
+    const KM: [u8; 6] = [0xB9, 0x2E, 0, 0x24, 0, 0];
+    for ends_at_tests in [false, true] {
+        let mut bench = Bench::new();
+        bench.configuration.quirks.ends_at_tests = ends_at_tests;
+        shadow::build_identity(&bench.configuration, &mut bench.hardware);
+        for (supplied, expected) in [
+            (false, Manner::InSlot),
+            (true, Manner::Sensitive),
+            (false, Manner::InSlot),
+        ] {
+            bench.configuration.assist.supplied = supplied;
+            let slot = find(&bench.cpu, &bench.configuration, &mut bench.hardware, &KM);
+            assert_eq!(slot.manner, expected, "{ends_at_tests}");
+        }
     }
 }
