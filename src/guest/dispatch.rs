@@ -313,9 +313,8 @@ fn target_of_execute<H: Hardware>(
     let found = execute.and_then(|text| Some((text, access::target_of(cpu, &text.bytes)?)));
     let here = Virtual(cpu.psw.address);
     let at = found.map(|(_, at)| at);
-    let in_slot = per::slots::is_in_slot(cpu);
     let in_places = [Some(here), at].map(|at| {
-        at.filter(|_| !in_slot).map_or(InPlace::Itself, |at| {
+        at.map_or(InPlace::Itself, |at| {
             access::in_place(cpu, configuration, hardware, at)
         })
     });
@@ -324,7 +323,7 @@ fn target_of_execute<H: Hardware>(
     if in_places[0] == InPlace::Itself {
         charged += i64::from(configuration.charges.execute);
     }
-    if !in_slot
+    if !per::slots::is_in_slot(cpu)
         && !in_places.contains(&InPlace::OfSensitive)
         && is_uncovered(cpu, configuration, hardware, at, charged)
     {

@@ -464,9 +464,7 @@ pub fn perform_program(cpu: &mut Cpu, machine: &Machine, refused: bool) {
 fn handle_program(cpu: &mut Cpu, machine: &Machine, refused: bool) {
     let configuration = &machine.configuration;
     if !refused {
-        if dispatch::has_completed(&cpu.vcpu) {
-            // It only showed that an instruction has completed.
-        } else if !performed_without_fetch(cpu) {
+        if !dispatch::has_completed(&cpu.vcpu) && !performed_without_fetch(cpu) {
             any_program_interruption(cpu);
         }
     } else if !fast_path::perform(&mut cpu.vcpu, configuration, &mut cpu.native) {

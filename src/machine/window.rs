@@ -239,16 +239,8 @@ fn go_on_traced(cpu: &mut Cpu, class: Class, now: u64) {
 /// Traces at an interruption that was only for the window, with this old PSW and overhead.
 #[inline(never)]
 fn go_on_stopped(cpu: &mut Cpu, old: Psw, overhead: u64) {
-    let Some(parts) = parts(cpu) else { return };
-    let Traced { traces, events } = parts.traced;
-    traces::stopped(
-        parts.vcpu,
-        parts.configuration,
-        parts.native,
-        traces,
-        old,
-        &mut |event| events.add(event),
-    );
+    let Some(mut parts) = parts(cpu) else { return };
+    parts.stopped(old);
     let account = &parts.vcpu.account;
     let (now, next) = (account.entered, parts.vcpu.interrupted_psw(old));
     let span = account.ticks(account.left, now).saturating_sub(overhead);
@@ -260,18 +252,10 @@ fn go_on_stopped(cpu: &mut Cpu, old: Psw, overhead: u64) {
 /// is delivered. The interruption comes again.
 #[inline(never)]
 fn look_at_next(cpu: &mut Cpu, old: Psw) {
-    let Some(parts) = parts(cpu) else { return };
-    let Traced { traces, events } = parts.traced;
+    let Some(mut parts) = parts(cpu) else { return };
     let masks = parts.configuration.per.masks;
-    traces::stopped(
-        parts.vcpu,
-        parts.configuration,
-        parts.native,
-        traces,
-        old,
-        &mut |event| events.add(event),
-    );
-    let (controls, looking) = traces::look(traces, masks, old);
+    parts.stopped(old);
+    let (controls, looking) = traces::look(&mut parts.traced.traces, masks, old);
     parts.native.load_recording(controls);
     lowcore::set_exit_psw(looking);
 }
@@ -290,6 +274,19 @@ fn go_on_met(cpu: &mut Cpu, old: Psw, identification: u32) {
 }
 
 impl Parts<'_> {
+    /// The hardware has stopped the guest before the instruction that this old PSW designates.
+    fn stopped(&mut self, old: Psw) {
+        let Traced { traces, events } = &mut *self.traced;
+        traces::stopped(
+            self.vcpu,
+            self.configuration,
+            self.native,
+            traces,
+            old,
+            &mut |event| events.add(event),
+        );
+    }
+
     /// Prepares the exit at a moment: the guest goes on at the PSW `next`, which is `real` in the hardware, and its account
     /// then shows `total` cycles.
     fn go_on(self, now: u64, next: Psw, total: u64, real: Psw) {

@@ -1,6 +1,6 @@
 //! The operator's traces: program events of the guest that are invisible to the guest.
 
-use super::controls::{Done, event};
+use super::controls::event;
 use super::range::Range;
 use core::fmt;
 
@@ -97,15 +97,22 @@ impl Trace {
         matches!(self.what, What::Store(_))
     }
 
-    /// Whether an instruction with these results had the event. Not for traces of stores.
+    /// Whether the instruction at an address had the event, if it `branched` and `altered` these registers, which is found
+    /// out only where it decides. Not for traces of stores.
     #[must_use]
-    pub const fn happened(&self, done: &Done) -> bool {
-        self.range.contains(done.at)
+    #[inline]
+    pub fn happened(
+        &self,
+        at: u64,
+        branched: impl FnOnce() -> bool,
+        altered: impl FnOnce() -> u16,
+    ) -> bool {
+        self.range.contains(at)
             && match self.what {
-                What::Branch => done.branched_to.is_some(),
+                What::Branch => branched(),
                 What::Fetch => true,
                 What::Store(_) => false,
-                What::Registers(mask) => done.altered & mask != 0,
+                What::Registers(mask) => altered() & mask != 0,
             }
     }
 }
@@ -222,6 +229,7 @@ impl Traces {
 
 #[cfg(test)]
 mod tests {
+    use super::super::controls::Done;
     use super::*;
 
     const RANGE: Range = Range {
@@ -245,17 +253,21 @@ mod tests {
             altered: 0x0003,
             ..Done::default()
         };
-        let happened = |what: What| trace(what).happened(&done);
+        let of = |what: What, done: &Done| {
+            let branched = done.branched_to.is_some();
+            trace(what).happened(done.at, || branched, || done.altered)
+        };
+        let happened = |what: What| of(what, &done);
         assert!(happened(What::Branch) && happened(What::Fetch));
         assert!(happened(What::Registers(1)) && !happened(What::Registers(0xFFFC)));
         let outside = Done { at: 0x2000, ..done };
-        assert!(!trace(What::Branch).happened(&outside));
-        assert!(!trace(What::Fetch).happened(&outside));
+        assert!(!of(What::Branch, &outside));
+        assert!(!of(What::Fetch, &outside));
         let straight = Done {
             branched_to: None,
             ..done
         };
-        assert!(!trace(What::Branch).happened(&straight));
+        assert!(!of(What::Branch, &straight));
     }
 
     #[test]

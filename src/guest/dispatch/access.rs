@@ -604,8 +604,8 @@ pub(super) fn in_place<H: Hardware>(
     hardware: &H,
     at: Virtual,
 ) -> InPlace {
-    // It executes no copies.
-    if shadow::has_single_table(cpu) {
+    // It executes no copies, or not here.
+    if shadow::has_single_table(cpu) || per::slots::is_in_slot(cpu) {
         return InPlace::Itself;
     }
     place_of_text(cpu, configuration, hardware, at).map_or(InPlace::Itself, |at| {

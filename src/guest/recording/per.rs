@@ -246,10 +246,16 @@ pub fn goes_on<H: Hardware>(cpu: &mut Vcpu, hardware: &H) -> bool {
     if !core::mem::take(&mut cpu.per.goes_on) || cpu.pending_work != PendingWork::PER {
         return false;
     }
+    expect_trap(cpu, hardware);
+    true
+}
+
+/// Makes the next trap come to [`trapped`].
+#[inline]
+fn expect_trap<H: Hardware>(cpu: &mut Vcpu, hardware: &H) {
     if cpu.sampling.armed_at == 0 {
         cpu.sampling.armed_at = hardware.clock();
     }
-    true
 }
 
 /// The last step of the way out except for the clock: lets the hardware execute one instruction, or run up to the next one
@@ -310,10 +316,7 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
         load(cpu, hardware, [0; 3]);
         cpu.real_space &= !psw::PER;
     }
-    if cpu.sampling.armed_at == 0 {
-        // Makes the next trap come to [`trapped`].
-        cpu.sampling.armed_at = hardware.clock();
-    }
+    expect_trap(cpu, hardware);
     false
 }
 

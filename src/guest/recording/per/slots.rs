@@ -7,6 +7,7 @@
 //! Branches, instructions with a relative operand, and sensitive ones are refused in their slots, and performed by
 //! millicode. What cannot be fetched is tried where the guest has it: the hardware finds out why.
 
+use super::expect_trap;
 use super::watched::begin;
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
@@ -126,9 +127,7 @@ pub fn goes_on<H: Hardware>(
     if enter(cpu, configuration, hardware) {
         return false;
     }
-    if cpu.sampling.armed_at == 0 {
-        cpu.sampling.armed_at = hardware.clock();
-    }
+    expect_trap(cpu, hardware);
     go(cpu);
     true
 }

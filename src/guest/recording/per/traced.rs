@@ -89,27 +89,25 @@ pub(super) fn report<H: Hardware>(
     }
 }
 
-/// The same if no trace does more than count, and none is of stores.
+/// Counts the traces' events, if no trace does more than count and none is of stores.
 fn count(cpu: &Vcpu, configuration: &Configuration, completed: bool) {
     let watched = &cpu.per.watched;
     if watched.text.length == 0 {
         return;
     }
     for (number, trace) in cpu.per.traces.all() {
-        if !trace.range.contains(watched.at) {
-            continue;
-        }
-        let happened = match trace.what {
-            What::Fetch => true,
-            What::Branch => is_taken(cpu, completed),
-            What::Registers(mask) => altered(cpu, completed) & mask != 0,
-            What::Store(_) => false,
-        };
-        if happened {
+        if happened(cpu, trace, completed) {
             let count = configuration.tracing.of(number);
             count.fetch_add(1, Ordering::Relaxed);
         }
     }
+}
+
+/// Whether the watched instruction had the event of a trace that is not of stores.
+#[inline]
+fn happened(cpu: &Vcpu, trace: &Trace, completed: bool) -> bool {
+    let (branched, altered) = (|| is_taken(cpu, completed), || altered(cpu, completed));
+    trace.happened(cpu.per.watched.at, branched, altered)
 }
 
 /// Whether the watched instruction has branched.
@@ -147,10 +145,7 @@ pub(super) fn find<H: Hardware>(
                     None => false,
                 }
             }
-            _ if !trace.range.contains(at) => false,
-            What::Fetch => true,
-            What::Branch => is_taken(cpu, completed),
-            What::Registers(mask) => altered(cpu, completed) & mask != 0,
+            _ => happened(cpu, &trace, completed),
         };
         if !happened {
             continue;
