@@ -202,7 +202,7 @@ pub fn guest_paths(options: &RunOptions, progress: &Progress) -> Result<Vec<Path
     parse(&console_of(options, progress)?)
 }
 
-/// Measures the paths while program events are recorded, which QEMU may need an option for.
+/// Measures the paths while program events are recorded, and QEMU looks for the instructions of a range.
 fn recording_paths(options: &RunOptions, progress: &Progress) -> Result<Vec<PathLength>> {
     let mut options = options.clone();
     options.guest = RECORDING_GUEST.to_owned();

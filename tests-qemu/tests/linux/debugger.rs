@@ -114,17 +114,16 @@ fn records_by_itself() -> bool {
     Qemu::locate(None).unwrap().version.0 >= 10
 }
 
+/// The options of each Linux here.
+const OPTIONS: [&str; 2] = ["--append", NO_CIPHER_TESTS];
+
 /// The questions: what `traced` does, and what gdb does with each kind of watchpoint.
 fn debug(release: Release, cpus: u32) {
     let guest = Guest { release, cpus };
     let script = format!("{SCRIPT}{TO_ITSELF}");
     let questions = WATCHPOINTS.map(|kind| question(kind, &script)).concat();
     let questions = format!("echo @traced; traced\n{questions}");
-    let answers = guest.answers_with(
-        &questions,
-        &initrd_with_debugger(),
-        &["--append", NO_CIPHER_TESTS],
-    );
+    let answers = guest.answers_with(&questions, &initrd_with_debugger(), &OPTIONS);
     let of_process: Vec<&str> = answers.of("traced").lines().take(OUTPUT.len()).collect();
     assert_eq!(of_process, OUTPUT, "{answers:?}");
     for name in ["hardware", "software"] {
@@ -166,7 +165,7 @@ fn gdb_prints_in_linux_6_1_what_it_prints_on_a_bare_qemu_that_records_events() {
     let [_, software] = WATCHPOINTS;
     let (name, question) = (software.0, question(software, SCRIPT));
     let initrd = initrd_with_debugger();
-    let answers = guest.answers_with(&question, &initrd, &["--append", NO_CIPHER_TESTS]);
+    let answers = guest.answers_with(&question, &initrd, &OPTIONS);
     let events = Events {
         recorded: true,
         ..Events::default()
@@ -187,7 +186,7 @@ fn transcript(text: &str) -> Vec<&str> {
 /// The operator's trace takes as long as all of the rest, so it can be left out.
 fn traces(release: Release, with_operator: bool) {
     let guest = Guest { release, cpus: 1 };
-    let mut options = vec!["--append", NO_CIPHER_TESTS];
+    let mut options = OPTIONS.to_vec();
     if with_operator {
         options.extend(["-e", ROUTINE]);
     }

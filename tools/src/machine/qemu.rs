@@ -195,7 +195,7 @@ pub struct Setup<'a> {
     pub version: Version,
     /// Whether the QEMU runs in a sandbox.
     pub sandbox: bool,
-    /// Whether program events are recorded.
+    /// Whether it has to stop at program events.
     pub events: bool,
     /// The log that QEMU writes.
     pub log: Option<&'a ExecutionLog>,

@@ -1,6 +1,6 @@
-//! The clock comparator and the CPU timer interrupt once, however near to the first instruction of a page that has changed since it was
-//! executed last: before it, or when it has been fetched. What the program does next depends on which of them it was, so a
-//! run that is performed again must have the same order.
+//! The clock comparator and the CPU timer interrupt once, however near to the first instruction of a page that has changed
+//! since it was executed last: before it, or when it has been fetched. What the program does next depends on which of them
+//! it was, so a run that is performed again must have the same order.
 
 use core::arch::asm;
 use core::hint::black_box;
