@@ -68,6 +68,8 @@ pub enum Channel {
     Window = 10,
     /// Copies of the stacks of programs at these samples: [`super::copies::CopiesHead`]. Machine to host only.
     StackCopies = 11,
+    /// Exact counts of instructions: [`super::counts::CountsHead`]. Machine to host only.
+    Counts = 12,
 }
 
 impl Channel {
@@ -86,6 +88,7 @@ impl Channel {
             9 => Self::Stacks,
             10 => Self::Window,
             11 => Self::StackCopies,
+            12 => Self::Counts,
             _ => return None,
         })
     }

@@ -3,7 +3,7 @@
 //! One console carries the guest's own console, the log, the operator's commands and answers, and
 //! the measured data. [`frame`] divides that byte stream into checked frames, [`lines`] carries it over a console that has only
 //! lines of text, [`state`], [`data`],
-//! [`files`], [`service`], [`stack`], [`copies`] and [`trace`] define the layouts of the payloads, and [`loader`] describes the block by
+//! [`files`], [`service`], [`stack`], [`copies`], [`counts`] and [`trace`] define the layouts of the payloads, and [`loader`] describes the block by
 //! which the host hands a run to the machine before it starts. [`remains`] is where the host looks when the machine no
 //! longer answers. Firmware and host use this one description, so
 //! neither can drift from the other.
@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod copies;
+pub mod counts;
 pub mod data;
 pub mod files;
 pub mod frame;

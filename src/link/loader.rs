@@ -63,6 +63,9 @@ pub const MOST_SEGMENTS: usize = 64;
 /// The bytes in a block for the operator's commands.
 pub const COMMANDS_LENGTH: usize = 1024;
 
+/// Bytes of storage, for each CPU, that a machine which counts executions has at the end, beyond that of the run.
+pub const COUNTING_STORAGE: u64 = 16 << 20;
+
 /// The first character of a command to issue when every CPU waits and no timer is armed: the next such
 /// command each time.
 pub const WHEN_WAITING: char = '@';
@@ -137,6 +140,10 @@ pub mod flags {
     pub const COUNT_PATHS: u32 = 0x1_0000;
     /// The machine looks every second of guest time whether the HSA is whole, not only at the end.
     pub const CHECK_HSA: u32 = 0x2_0000;
+    /// In exact mode the machine counts every execution of every instruction, in the window or else in the whole run, as
+    /// [`counts`](crate::counts) says. The run stays as it is. The machine has [`COUNTING_STORAGE`](super::COUNTING_STORAGE)
+    /// more storage for each CPU then, which nothing else uses.
+    pub const COUNT_EXECUTIONS: u32 = 0x4_0000;
     /// All assigned bits.
     pub const ALL: u32 = FRAMES
         | START
@@ -155,7 +162,8 @@ pub mod flags {
         | WITHOUT_EVENTS
         | NATIVE
         | COUNT_PATHS
-        | CHECK_HSA;
+        | CHECK_HSA
+        | COUNT_EXECUTIONS;
 }
 
 /// Authorization and activation bits of the counter sets, as SA23-2260 numbers them.

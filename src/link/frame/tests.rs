@@ -142,7 +142,7 @@ fn a_frame_longer_than_the_receivers_buffer_is_one_bad_frame_and_the_next_is_rec
 }
 
 /// How many channels there are: their numbers have no gap.
-const CHANNELS: u8 = 12;
+const CHANNELS: u8 = 13;
 
 #[test]
 fn a_channel_that_does_not_exist_is_a_bad_frame() {

@@ -433,6 +433,11 @@ impl<'t> Collector<'t> {
             Channel::Stacks => self.stacks(payload),
             Channel::Window => self.window(payload),
             Channel::StackCopies => self.copies(payload),
+            Channel::Counts => {
+                // Nobody has asked for them.
+                self.record.link.bad_payloads += 1;
+                Ok(Noted::Data)
+            }
             Channel::Counters => {
                 match parse_counters(payload) {
                     Ok(_) => self.counters.write(payload)?,
