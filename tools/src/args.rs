@@ -276,12 +276,14 @@ pub enum Command {
         #[arg(long)]
         zos: bool,
     },
-    /// Write the samples of a run or of a collection in the form of another tool
+    /// Write the samples of a run or of a collection, or exact counts, in the form of another tool
     ///
     /// DIR is a directory that a run wrote, or one with the files SYSHISyyyymmdd.hhmmss.xxx.SMP.cpu of a
     /// collection, its .MAP for the names and its .CNT for the clock. If it holds several collections, write
     /// DIR/SYSHISyyyymmdd.hhmmss. Names are those of the report. Call stacks are
     /// those of a run with --stacks; without, a form that needs them gets the program and the routine in it.
+    ///
+    /// callgrind and lcov have the exact counts of a run with --count instead of samples.
     ///
     /// Samples are read block by block, so there may be any number of them. Only firefox keeps all of them in
     /// storage at once.
@@ -417,6 +419,10 @@ pub struct BelowArguments {
     /// slower by up to a half
     #[arg(long)]
     pub strict: bool,
+    /// Count every execution of every instruction. The run stays as it is without: the guest's time, samples and output
+    /// are the same. In exact mode, and not with --exact-caches or --nested
+    #[arg(long)]
+    pub count: bool,
     /// Look every second of guest time whether the hardware system area is whole, not only at the end. For tests of the
     /// machine
     #[arg(long)]
@@ -448,6 +454,7 @@ impl BelowArguments {
             stack_copy: self.stacks.map_or(0, |stacks| stacks.copy),
             cryptography: self.cryptography,
             strict: self.strict,
+            count_executions: self.count,
             check_hsa: self.check_hsa,
             events: self.events(),
             ..RunOptions::new(guest)

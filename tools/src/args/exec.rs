@@ -57,6 +57,10 @@ pub struct ExecArguments {
     /// Execute no sensitive instruction, wherever control goes, as `run --strict`: for a program that attacks the machine
     #[arg(long)]
     pub strict: bool,
+    /// Count every execution of every instruction, as `run --count`. The report and `export` of the folder show the counts,
+    /// so name it with --out. The system boots, so add --fresh, or --bare if it is no program for Linux
+    #[arg(long, requires = "out")]
+    pub count: bool,
     /// The program is for the bare machine, not for Linux: an ELF or a flat image as `run` takes it
     #[arg(long, conflicts_with_all = ["release", "kernel", "env", "with", "library", "package", "fresh"])]
     pub bare: bool,
@@ -109,6 +113,7 @@ impl ExecArguments {
             silence: Duration::from_secs(300),
             limit: self.limit.map(Duration::from_secs),
             strict: self.strict,
+            count_executions: self.count,
             ..RunOptions::new("linux")
         })
     }

@@ -67,7 +67,7 @@ use crate::{
         run::{self, RunOutcome},
     },
     numbers::quantities::Storage,
-    options::{RunOptions, emulator::Emulator},
+    options::{RunOptions, count, emulator::Emulator},
     symbols::{SymbolTable, signed::Nonce},
 };
 
@@ -367,6 +367,9 @@ pub fn run(
     out: &mut dyn Write,
 ) -> Result<LinuxOutcome> {
     nested::check(&options.run)?;
+    if options.run.count_executions {
+        count::check_linux(options.wants_shell(), started::is_wanted(options))?;
+    }
     if options.run.nested != 0 && options.wants_shell() {
         bail!("a run with --nested has no shell for a person; add a command behind --");
     }
@@ -381,7 +384,7 @@ pub fn run(
     let has_work = prepared.work.is_some();
     // A guest that is kept has its first file system already.
     let mut guest = prepared.guest(&Initrd::default(), options.run.storage)?;
-    if options.run.takes_samples() || options.run.traces() {
+    if options.run.has_addresses() {
         let file = options.symbols.as_deref();
         guest.symbols = kernel_names(&prepared.kernel, file, progress)?;
         if options.run.traces() {

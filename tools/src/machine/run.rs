@@ -49,7 +49,7 @@ use crate::{
     },
     numbers::hexadecimal,
     numbers::quantities::{GUEST_STORAGE_LIMIT, Rtc, Sampling, Storage},
-    options::{RunOptions, emulator::Emulator, judgement::Judgement},
+    options::{RunOptions, count, emulator::Emulator, judgement::Judgement},
     report::Report,
     symbols::places::PlaceNames,
 };
@@ -418,7 +418,7 @@ fn setup<'a>(qemu: &Qemu, options: &'a RunOptions, cpus: u32, image: &'a Path) -
     Setup {
         mode: options.mode,
         cpus,
-        storage: options.storage,
+        storage: count::storage_below(options, cpus),
         // A clock that counts instructions passes over the time until the guest starts.
         rtc: match options.mode {
             Mode::RealTime | Mode::Native => options.rtc,

@@ -26,7 +26,7 @@ use crate::{
     computer::temporary::Temporary,
     machine::{guest::Guest, monitor::Socket},
     numbers::quantities::LOAD_LIMIT,
-    options::{EventForm, RunOptions, emulator::Emulator},
+    options::{EventForm, RunOptions, count, emulator::Emulator},
 };
 
 /// Room for the HSA of a machine with this storage and so many CPUs in the check that a guest fits: slightly more than the
@@ -137,6 +137,11 @@ pub fn plan<'g>(
             flags::COUNT_PATHS
         } else {
             0
+        }
+        | if options.count_executions {
+            flags::COUNT_EXECUTIONS
+        } else {
+            0
         })
     .into();
     block.icount_shift = if options.mode.is_real_time() {
@@ -146,6 +151,7 @@ pub fn plan<'g>(
     }
     .into();
     block.cpus = options.cpus_for(&guest.name, guest.cpus)?.into();
+    count::check_storage(options, block.cpus.get())?;
     block.psw_mask = guest.psw_mask.into();
     block.psw_address = guest.psw_address.into();
     block.interval = options.sampling.cycles().into();

@@ -22,6 +22,7 @@ use crate::{
 
 pub mod again;
 pub mod configuration;
+pub mod count;
 pub mod counter_choice;
 pub mod devices;
 pub mod disk;
@@ -130,6 +131,8 @@ pub struct RunOptions {
     pub count_traps: bool,
     /// Whether the machine counts the paths of its guest's control program. The guest's clock must stand still.
     pub count_paths: bool,
+    /// Whether the machine counts every execution of every instruction.
+    pub count_executions: bool,
     /// What decides beside the guest's end whether it succeeded.
     pub judgement: Judgement,
     /// What the person asked for, which is recorded so that the run can be repeated.
@@ -206,6 +209,7 @@ impl RunOptions {
             execution_log: None,
             count_traps: false,
             count_paths: false,
+            count_executions: false,
             judgement: Judgement::default(),
             asked: None,
             again: None,
@@ -270,6 +274,11 @@ impl RunOptions {
         self.events.traced || commands.into_iter().any(|line| begins_trace(line))
     }
 
+    /// Whether the run has addresses that want names: of samples, traced events or counted instructions.
+    pub fn has_addresses(&self) -> bool {
+        self.takes_samples() || self.traces() || self.count_executions
+    }
+
     /// Whether the guest, the operator or the machine records program events.
     pub fn records_events(&self) -> bool {
         self.stops_at_events() || self.traces() || self.exact_caches.is_some()
@@ -314,6 +323,7 @@ impl RunOptions {
         self.check_form()?;
         self.devices.check()?;
         exact_caches::check(self.exact_caches, self.mode)?;
+        count::check(self)?;
         counter_choice::check(self.counters, self.mode, self.configuration.threads)
     }
 
