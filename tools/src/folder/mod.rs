@@ -66,17 +66,29 @@ pub fn window_name(cpu: u16) -> String {
     format!("window-cpu{cpu}.bin")
 }
 
+/// Name of the file with the exact counts of one CPU, as they came.
+pub fn counts_name(cpu: u16) -> String {
+    format!("counts-cpu{cpu}.bin")
+}
+
 /// The CPUs that have a file of blocks in this directory, in ascending order.
 pub fn sdb_cpus(directory: &Path) -> io::Result<Vec<u16>> {
+    cpus_with(directory, "sdb-cpu")
+}
+
+/// The CPUs that have a file of exact counts in this directory, in ascending order.
+pub fn counts_cpus(directory: &Path) -> io::Result<Vec<u16>> {
+    cpus_with(directory, "counts-cpu")
+}
+
+/// The CPUs that have a file with this beginning of its name.
+fn cpus_with(directory: &Path, begin: &str) -> io::Result<Vec<u16>> {
     let mut cpus: Vec<u16> = Vec::new();
     for entry in fs::read_dir(directory)? {
         let name = entry?.file_name();
-        let number: Option<u16> = name.to_str().and_then(|name| {
-            name.strip_prefix("sdb-cpu")?
-                .strip_suffix(".bin")?
-                .parse()
-                .ok()
-        });
+        let number: Option<u16> = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(begin)?.strip_suffix(".bin")?.parse().ok());
         cpus.extend(number);
     }
     cpus.sort_unstable();
@@ -174,6 +186,7 @@ pub fn directory(chosen: Option<&Path>, guest: &str) -> Result<Claimed> {
     // Not every run has these.
     let stacks = (0..MOST_CPUS as u16).map(stacks_name);
     let copies = (0..MOST_CPUS as u16).map(copies_name);
+    let counts = (0..MOST_CPUS as u16).map(counts_name);
     let others = [EVENTS, HANG, HANG_CORE, PLACES, MAPPED].map(str::to_owned);
     for path in [OBJECTS, ABOVE].map(|name| chosen.join(name)) {
         match fs::remove_dir_all(&path) {
@@ -183,7 +196,8 @@ pub fn directory(chosen: Option<&Path>, guest: &str) -> Result<Claimed> {
             _ => {}
         }
     }
-    for name in others.into_iter().chain(stacks).chain(copies) {
+    let others = others.into_iter().chain(stacks);
+    for name in others.chain(copies).chain(counts) {
         let path = chosen.join(&name);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

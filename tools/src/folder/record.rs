@@ -90,6 +90,9 @@ pub struct RunRecord {
     /// The paths of its guest's control program by cause, if they were counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<TrapsRecord>,
+    /// Its executed instructions, if they were counted one by one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<CountsRecord>,
     /// The names of the files of HIS's collection runs, up to the number of the set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collections: Vec<String>,
@@ -483,6 +486,20 @@ impl From<&Traps> for TrapsRecord {
     }
 }
 
+/// The exact counts of one CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountsRecord {
+    /// CPU address.
+    pub cpu: u16,
+    /// Instructions that were counted.
+    pub counted: u64,
+    /// Instructions that were executed and could not be counted, because it is not known where they were.
+    pub unmatched: u64,
+    /// Payloads with counts that did not arrive.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missing: u64,
+}
+
 /// The operator's traces of program events.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracingRecord {
@@ -539,6 +556,28 @@ pub struct LinkRecord {
 }
 
 impl RunRecord {
+    /// Notes what the newest payload of a CPU's counts says. Its numbers are those of the run so far; what is missing is only
+    /// what did not arrive right before it.
+    pub fn note_counts(&mut self, newest: CountsRecord) {
+        match self.counts.iter_mut().find(|known| known.cpu == newest.cpu) {
+            Some(known) => {
+                // A payload that comes again has lower numbers.
+                known.counted = known.counted.max(newest.counted);
+                known.unmatched = known.unmatched.max(newest.unmatched);
+                known.missing = known.missing.saturating_add(newest.missing);
+            }
+            None => {
+                self.counts.push(newest);
+                self.counts.sort_by_key(|counts| counts.cpu);
+            }
+        }
+    }
+
+    /// Whether there are addresses that want names: of samples or of counted instructions.
+    pub fn has_addresses(&self) -> bool {
+        self.has_samples() || !self.counts.is_empty()
+    }
+
     /// Whether samples were taken from below: for the report, or by HIS.
     pub fn has_samples(&self) -> bool {
         self.interval != 0 || !self.collections.is_empty()

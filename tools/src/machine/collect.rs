@@ -13,7 +13,7 @@ use std::{
 use anyhow::Result;
 use command::{self, Command};
 use link::{
-    copies,
+    copies, counts,
     data::{parse_counters, parse_samples},
     frame::{Channel, Decoder, Frame, LARGEST_ENCODED, Received},
     stack,
@@ -29,10 +29,10 @@ use crate::{
         BOOT, CONSOLE, COUNTERS, EVENTS, HANG, HANG_CORE, LOG, LOG_RAW, OPERATOR, PLACES, RECORD,
         SYMBOLS,
         append::{AppendedFile, Directory},
-        copies_name,
+        copies_name, counts_name,
         record::{
-            End, GuestEnd, LoopRecord, ProgressRecord, RunRecord, StartedRecord, TotalsRecord,
-            TracedRecord, TrapsRecord,
+            CountsRecord, End, GuestEnd, LoopRecord, ProgressRecord, RunRecord, StartedRecord,
+            TotalsRecord, TracedRecord, TrapsRecord,
         },
         sdb_name, stacks_name, window_name,
     },
@@ -165,6 +165,8 @@ pub struct Collector<'t> {
     windows: BTreeMap<u16, (Output, u32)>,
     /// The same of copies of stacks.
     copies: BTreeMap<u16, (Output, u32)>,
+    /// The same of exact counts.
+    counts: BTreeMap<u16, (Output, u32)>,
     his: HisFiles,
     events: Option<Output>,
     tally: EventTally,
@@ -296,6 +298,7 @@ impl<'t> Collector<'t> {
             stacks: BTreeMap::new(),
             windows: BTreeMap::new(),
             copies: BTreeMap::new(),
+            counts: BTreeMap::new(),
             recorded: Instant::now(),
             boot_tail: Vec::new(),
             above: None,
@@ -433,11 +436,7 @@ impl<'t> Collector<'t> {
             Channel::Stacks => self.stacks(payload),
             Channel::Window => self.window(payload),
             Channel::StackCopies => self.copies(payload),
-            Channel::Counts => {
-                // Nobody has asked for them.
-                self.record.link.bad_payloads += 1;
-                Ok(Noted::Data)
-            }
+            Channel::Counts => self.counts(payload),
             Channel::Counters => {
                 match parse_counters(payload) {
                     Ok(_) => self.counters.write(payload)?,
@@ -585,6 +584,28 @@ impl<'t> Collector<'t> {
             payload,
         )?;
         self.record.link.blocks_missing += u64::from(missing);
+        Ok(Noted::Data)
+    }
+
+    fn counts(&mut self, payload: &[u8]) -> Result<Noted, WriteError> {
+        let Some((head, _)) = counts::parse(payload) else {
+            self.record.link.bad_payloads += 1;
+            return Ok(Noted::Data);
+        };
+        let number = (head.cpu.get(), head.sequence.get());
+        let missing = append(
+            &self.directory,
+            &mut self.counts,
+            counts_name,
+            number,
+            payload,
+        )?;
+        self.record.note_counts(CountsRecord {
+            cpu: head.cpu.get(),
+            counted: head.counted.get(),
+            unmatched: head.unmatched.get(),
+            missing: missing.into(),
+        });
         Ok(Noted::Data)
     }
 

@@ -4,6 +4,7 @@ use measure::machine::profiler::Answer;
 use millimeter::his::Reason;
 use millimeter::link::{
     copies::{self, Copies, CopyHead},
+    counts::{self, CountEntry, CountsHead},
     data::{self, SAMPLE_DATA_BLOCK, SampleHead},
     files,
     frame::{self, Channel, Decoder, LARGEST_ENCODED, LARGEST_PAYLOAD, Received},
@@ -42,8 +43,11 @@ pub const ALL: &[Target] = &[
             let answer = [&[7, 1][..], &[0; 23], &[1; 100]].concat();
             let stacks = [&[9][..], &stacks_payload()].concat();
             let copies = [&[11][..], &copies_payload()].concat();
+            let counts = [&[12][..], &counts_payload()].concat();
             states
-                .chain([samples, counters, files, service, answer, stacks, copies])
+                .chain([
+                    samples, counters, files, service, answer, stacks, copies, counts,
+                ])
                 .collect()
         },
         read: |input| match input.split_first() {
@@ -137,6 +141,18 @@ fn parsed(channel: u8, payload: &[u8]) -> String {
             }
             Err(error) => shape(&error.to_string()),
         },
+        Some(Channel::Counts) => match counts::parse(payload) {
+            Some((_, entries)) => {
+                let mut instructions = 0;
+                for entry in entries {
+                    let counted: u64 = entry.instructions().map(|(_, counts)| counts).sum();
+                    assert_eq!(counted, entry.instructions_of_one());
+                    instructions += entry.instructions().count();
+                }
+                format!("counts {}", about(instructions))
+            }
+            None => "no counts".to_owned(),
+        },
         Some(Channel::Trace) => {
             let mut text = 0;
             match trace::parse(payload, |event| {
@@ -220,6 +236,22 @@ fn copies_payload() -> Vec<u8> {
     payload
 }
 
+fn counts_payload() -> Vec<u8> {
+    let head = CountsHead {
+        cpu: 1.into(),
+        count: 2.into(),
+        counted: 12.into(),
+        ..CountsHead::default()
+    };
+    let entry = CountEntry {
+        start: 0x20_0000.into(),
+        begins: (0b11 << 62).into(),
+        executions: 3.into(),
+        ..CountEntry::default()
+    };
+    [head.as_bytes(), entry.as_bytes(), entry.as_bytes()].concat()
+}
+
 fn stream() -> Vec<u8> {
     let mut bytes = b"text\n\0".to_vec();
     let samples = sample_payload();
@@ -227,6 +259,7 @@ fn stream() -> Vec<u8> {
         (Channel::Console, &b"hello\n"[..]),
         (Channel::SampleData, &samples),
         (Channel::Stacks, &stacks_payload()),
+        (Channel::Counts, &counts_payload()),
         (Channel::Operator, b""),
         (Channel::RunState, &[1, 0, 0, 0]),
     ] {

@@ -6,6 +6,7 @@ use crate::{
     views::trace::tests::payload,
 };
 use link::{
+    counts::{CountEntry, CountsHead},
     data::SampleHead,
     files::{FileHead, Kind},
     state::{
@@ -184,6 +185,47 @@ fn traced_events_are_kept_and_counted_and_a_bad_payload_is_not() {
     collector.write_record().unwrap();
     crate::folder::directory(Some(directory.path()), "g").unwrap();
     assert!(!path.exists());
+}
+
+#[test]
+fn exact_counts_are_kept_by_cpu_and_the_record_has_their_sums() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut collector = collector(directory.path()).unwrap();
+    let payload = |cpu: u16, sequence: u32, counted: u64| {
+        let head = CountsHead {
+            cpu: cpu.into(),
+            sequence: sequence.into(),
+            count: 1.into(),
+            counted: counted.into(),
+            unmatched: u64::from(sequence).into(),
+            ..CountsHead::default()
+        };
+        [head.as_bytes(), CountEntry::default().as_bytes()].concat()
+    };
+    let mut note = |payload: &[u8]| collector.frame(frame(Channel::Counts, payload)).unwrap();
+    // The payload 1 of CPU 1 does not arrive, and 0 comes again.
+    let payloads = [(1, 0, 5), (0, 0, 7), (1, 2, 9), (1, 0, 5)];
+    for (cpu, sequence, counted) in payloads {
+        assert_eq!(note(&payload(cpu, sequence, counted)), Noted::Data);
+    }
+    let bad = payload(0, 1, 8);
+    note(&bad[..bad.len() - 1]);
+    let counts = |cpu, counted, unmatched, missing| CountsRecord {
+        cpu,
+        counted,
+        unmatched,
+        missing,
+    };
+    let record = &collector.record;
+    assert_eq!(record.counts, [counts(0, 7, 0, 0), counts(1, 9, 2, 1)]);
+    assert_eq!(record.link.bad_payloads, 1);
+    let read = |cpu| fs::read(directory.path().join(counts_name(cpu))).unwrap();
+    assert_eq!(read(0), payload(0, 0, 7));
+    assert_eq!(read(1), [payload(1, 0, 5), payload(1, 2, 9)].concat());
+    // A directory that is used again does not keep them.
+    collector.write_record().unwrap();
+    crate::folder::directory(Some(directory.path()), "g").unwrap();
+    assert!(!directory.path().join(counts_name(0)).exists());
 }
 
 #[test]
