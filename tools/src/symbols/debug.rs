@@ -5,7 +5,8 @@ use anyhow::{Context as _, Result, bail};
 use gimli::{BigEndian, EndianSlice};
 use object::{CompressionFormat, Object, ObjectSection};
 
-type Slice<'d> = EndianSlice<'d, BigEndian>;
+/// The bytes of a section.
+pub(super) type Slice<'d> = EndianSlice<'d, BigEndian>;
 
 /// The debug information of a file.
 pub struct DebugInformation<'d>(Context<Slice<'d>>);
@@ -13,29 +14,34 @@ pub struct DebugInformation<'d>(Context<Slice<'d>>);
 /// A function that an instruction is part of.
 pub struct Frame<'c, 'd>(addr2line::Frame<'c, Slice<'d>>);
 
+/// The sections of debug information. `whose` names the file for a person.
+pub(super) fn dwarf<'d>(elf: &object::File<'d>, whose: &str) -> Result<gimli::Dwarf<Slice<'d>>> {
+    let has = |name| elf.section_by_name(name).is_some();
+    if !has(".debug_info") || !has(".debug_line") {
+        bail!(
+            "{whose} has no debug information; build it with some (in Rust: debug = 1, and without strip)"
+        );
+    }
+    let load = |id: gimli::SectionId| -> Result<Slice<'d>> {
+        let Some(section) = elf.section_by_name(id.name()) else {
+            return Ok(EndianSlice::new(&[], BigEndian));
+        };
+        let file = section.compressed_data()?;
+        if file.format != CompressionFormat::None {
+            bail!(
+                "the debug information of {whose} is compressed ({}); link it without --compress-debug-sections",
+                id.name()
+            );
+        }
+        Ok(EndianSlice::new(file.data, BigEndian))
+    };
+    gimli::Dwarf::load(load)
+}
+
 impl<'d> DebugInformation<'d> {
     /// Reads it. `whose` names the file for a person.
     pub fn read(elf: &object::File<'d>, whose: &str) -> Result<Self> {
-        let has = |name| elf.section_by_name(name).is_some();
-        if !has(".debug_info") || !has(".debug_line") {
-            bail!(
-                "{whose} has no debug information; build it with some (in Rust: debug = 1, and without strip)"
-            );
-        }
-        let load = |id: gimli::SectionId| -> Result<Slice<'d>> {
-            let Some(section) = elf.section_by_name(id.name()) else {
-                return Ok(EndianSlice::new(&[], BigEndian));
-            };
-            let file = section.compressed_data()?;
-            if file.format != CompressionFormat::None {
-                bail!(
-                    "the debug information of {whose} is compressed ({}); link it without --compress-debug-sections",
-                    id.name()
-                );
-            }
-            Ok(EndianSlice::new(file.data, BigEndian))
-        };
-        let dwarf = gimli::Dwarf::load(load)?;
+        let dwarf = dwarf(elf, whose)?;
         let context = Context::from_dwarf(dwarf);
         Ok(Self(context.with_context(|| {
             format!("the debug information of {whose} is damaged; build it again")
@@ -65,7 +71,7 @@ impl<'c> Frame<'c, '_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use object::{
         Architecture, BinaryFormat, Endianness, SectionFlags, SectionKind,
         elf::{ELFCOMPRESS_ZLIB, SHF_COMPRESSED},
@@ -94,6 +100,12 @@ mod tests {
 
     /// `outer` at 1000-100F; in its second half `inner` is inlined, by line 11 of a.rs.
     fn inlined() -> Vec<u8> {
+        // Line 10 at 1000, line 30 at 1008.
+        elf(&sections(&[3, 9, 1, 2, 8, 3, 20, 1, 2, 8, 0, 1, 1]))
+    }
+
+    /// Its debug information, with a line program that begins in line 1 of a.rs at 1000.
+    pub(crate) fn sections(lines: &[u8]) -> [(&'static str, u64, Vec<u8>); 3] {
         // Tag, children; attributes and forms.
         let abbreviations = [
             &[1, 0x11, 1, 0x11, 1, 0x12, 6, 0x10, 0x17, 0, 0][..], // unit: addresses, lines
@@ -123,13 +135,7 @@ mod tests {
             &[1, 11, 0, 0],
         ]
         .concat();
-        // Line 10 at 1000, line 30 at 1008.
-        let program = [
-            &[0, 9, 2][..],
-            &0x1000_u64.to_be_bytes(),
-            &[3, 9, 1, 2, 8, 3, 20, 1, 2, 8, 0, 1, 1],
-        ]
-        .concat();
+        let program = [&[0, 9, 2][..], &0x1000_u64.to_be_bytes(), lines].concat();
         let head = [
             &[1, 1, 1, 0xFB, 14, 13][..],
             &[0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1],
@@ -137,11 +143,11 @@ mod tests {
         ]
         .concat();
         let lines = [&[0, 4], &with_length(&head)[..], &program].concat();
-        elf(&[
+        [
             (".debug_abbrev", 0, abbreviations),
             (".debug_info", 0, with_length(&unit)),
             (".debug_line", 0, with_length(&lines)),
-        ])
+        ]
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::{borrow::Cow, collections::BTreeMap, ops::Range, path::Path, sync::Arc}
 use cpumf::sampling::block::BasicEntry;
 
 use crate::symbols::{
-    Symbol, SymbolTable, UNKNOWN,
+    Routine, Symbol, SymbolTable, UNKNOWN,
     map::Map,
     map_file::Contents,
     mapped::Programs,
@@ -180,21 +180,45 @@ impl LinuxNames {
                 None => self.process(parameter),
             };
         }
-        let address = entry.instruction_address.get();
-        if let Some(symbol) = self.kernel.find(address.wrapping_sub(self.moved)) {
-            return routine(symbol);
+        if let Some(Routine { symbol, .. }) = self.routine(entry) {
+            return ((&symbol.name).into(), (&symbol.module).into());
         }
-        let module = self
-            .modules
-            .iter()
-            .find(|(range, _)| range.contains(&address));
-        if let Some((_, name)) = module {
-            return (name.into(), MODULE.into());
-        }
-        match self.boot.find(address) {
-            Some(symbol) => routine(symbol),
+        match self.module(entry.instruction_address.get()) {
+            Some(name) => (name.into(), MODULE.into()),
             None => (UNKNOWN.into(), KERNEL.into()),
         }
+    }
+
+    /// The routine of the kernel, of the boot stage or of a program, if it is known.
+    pub fn routine(&self, entry: &BasicEntry) -> Option<Routine<'_>> {
+        let address = entry.instruction_address.get();
+        if entry.problem_state() {
+            let (process, _) = self.owner(entry.guest_program_parameter.get());
+            let place = self.programs.find(process, address)?;
+            return Some(Routine {
+                symbol: place.routine()?,
+                address: place.address,
+                file: Some(place.number),
+            });
+        }
+        let in_kernel = address.wrapping_sub(self.moved);
+        let (symbol, address) = match self.kernel.find(in_kernel) {
+            Some(symbol) => (symbol, in_kernel),
+            None if self.module(address).is_some() => return None,
+            None => (self.boot.find(address)?, address),
+        };
+        Some(Routine {
+            symbol,
+            address,
+            file: None,
+        })
+    }
+
+    /// The name of the kernel's module at an address.
+    fn module(&self, address: u64) -> Option<&str> {
+        let mut modules = self.modules.iter();
+        let (_, name) = modules.find(|(range, _)| range.contains(&address))?;
+        Some(name)
     }
 
     /// Whether it is known what the process of a sample mapped.
@@ -258,10 +282,6 @@ impl LinuxNames {
             format!("pid {pid}").into(),
         )
     }
-}
-
-fn routine(symbol: &Symbol) -> (Cow<'_, str>, Cow<'_, str>) {
-    ((&symbol.name).into(), (&symbol.module).into())
 }
 
 #[cfg(test)]

@@ -9,7 +9,9 @@ use anyhow::{Context, Result, bail};
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
 pub mod debug;
+pub mod guest_file;
 pub mod kallsyms;
+pub mod lines;
 pub mod linux;
 pub mod map;
 pub mod map_file;
@@ -39,6 +41,17 @@ pub struct Symbol {
     pub module: String,
     /// Its name, demangled.
     pub name: String,
+}
+
+/// The routine of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Routine<'n> {
+    /// The routine, at the addresses that its image or file gives.
+    pub symbol: &'n Symbol,
+    /// The instruction, by the same addresses.
+    pub address: u64,
+    /// The number of the file that a process of Linux mapped; `None` for the image of the guest.
+    pub file: Option<usize>,
 }
 
 /// A name without characters that would end a field or a line of the table's text.

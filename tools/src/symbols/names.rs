@@ -12,7 +12,7 @@ use cpumf::sampling::block::BasicEntry;
 use super::map::Map;
 use crate::{
     folder::{CONSOLE, SYMBOLS, optional, record::RunRecord},
-    symbols::{LIMITED, SymbolTable, UNKNOWN, WAIT, linux::LinuxNames},
+    symbols::{LIMITED, Routine, SymbolTable, UNKNOWN, WAIT, linux::LinuxNames},
 };
 
 /// The name of a sample.
@@ -94,7 +94,7 @@ impl Names {
                 SymbolTable::default()
             }
         };
-        if !record.is_linux || !record.has_samples() {
+        if !record.is_linux || !record.has_addresses() {
             return Ok((Self::Routines(symbols), doubts));
         }
         let console = optional(&directory.join(CONSOLE))?.unwrap_or_default();
@@ -146,18 +146,28 @@ impl Names {
         if entry.wait() {
             return Line::new(WAIT, "");
         }
+        if let Self::Linux(programs) = self {
+            let (symbol, module) = programs.line(entry);
+            return Line { symbol, module };
+        }
+        match self.routine(entry) {
+            Some(Routine { symbol, .. }) => Line::new(&symbol.name, &symbol.module),
+            None => Line::new(UNKNOWN, ""),
+        }
+    }
+
+    /// The routine of a sample, if its address is in one that is known.
+    pub fn routine(&self, entry: &BasicEntry) -> Option<Routine<'_>> {
         let address = entry.instruction_address.get();
         let symbol = match self {
-            Self::Linux(programs) => {
-                let (symbol, module) = programs.line(entry);
-                return Line { symbol, module };
-            }
+            Self::Linux(programs) => return programs.routine(entry),
             Self::Routines(symbols) => symbols.find(address),
             Self::Map(map) => map.find(address, entry.primary_asn()),
         };
-        match symbol {
-            Some(symbol) => Line::new(&symbol.name, &symbol.module),
-            None => Line::new(UNKNOWN, ""),
-        }
+        Some(Routine {
+            symbol: symbol?,
+            address,
+            file: None,
+        })
     }
 }

@@ -1,17 +1,16 @@
 //! The guest's own file: the bytes of its instructions, and the source lines that they come from.
 //!
-//! If the guest was built again since the run, its file usually has other routines. So the file is used only if its
-//! routines are those that the run wrote down.
+//! The file is used only if its routines are those that the run wrote down.
 
 use std::{fs, path::Path};
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use object::{Object, ObjectSection, SectionFlags, elf::SHF_EXECINSTR};
 
 use super::sources::Sources;
 use crate::{
-    computer::{input_file, visible::visible},
-    symbols::{SymbolTable, debug::DebugInformation},
+    computer::visible::visible,
+    symbols::{SymbolTable, debug::DebugInformation, guest_file},
 };
 
 /// Directories of a source file that are shown with its name.
@@ -19,19 +18,6 @@ const DIRECTORIES: usize = 3;
 
 /// Parts of the paths of Rust's own libraries.
 const LIBRARIES: [&str; 3] = ["/library/core/", "/library/alloc/", "/library/std/"];
-
-/// A guest's file is not longer than this: a guest is loaded below 2 GiB.
-const LONGEST_FILE: u64 = 4 << 30;
-
-/// Reads the guest's file.
-pub fn read(file: &Path) -> Result<Vec<u8>> {
-    let about = || format!("cannot read the guest's file {}", file.display());
-    let data = fs::metadata(file).with_context(about)?;
-    if !data.is_file() || data.len() > LONGEST_FILE {
-        bail!("the guest's file {} is not an ELF file", file.display());
-    }
-    input_file::read(file).with_context(about)
-}
 
 /// The content of the guest's file.
 pub struct Code<'d> {
@@ -46,18 +32,7 @@ pub struct Code<'d> {
 impl<'d> Code<'d> {
     /// Parses the file. `symbols` are the routines that the run wrote down.
     pub fn parse(data: &'d [u8], guest: &str, symbols: &SymbolTable) -> Result<Self> {
-        if data.get(..6) != Some(&b"\x7FELF\x02\x02"[..]) {
-            bail!("the guest's file is not an ELF file of 64 bits, big-endian");
-        }
-        let elf = object::File::parse(data).context("the guest's ELF file is damaged")?;
-        if elf.architecture() != object::Architecture::S390x {
-            bail!("the guest's ELF file is not for s390x");
-        }
-        if SymbolTable::from_elf(&elf, guest) != *symbols {
-            bail!(
-                "the guest's file has other routines than the guest of this run: it was built again since then"
-            );
-        }
+        let elf = guest_file::parse(data, guest, symbols)?;
         let sections = elf.sections().filter_map(|section| {
             let SectionFlags::Elf { sh_flags } = section.flags() else {
                 return None;

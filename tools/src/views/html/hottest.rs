@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    code::{self, Code},
+    code::Code,
     listing::{self, Disassembler},
     names::Place,
     page::{Absent, Hot, HotLine, Listing},
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     computer::visible::visible,
     profile::Profile,
-    symbols::{SymbolTable, UNKNOWN, names::Names},
+    symbols::{SymbolTable, UNKNOWN, guest_file, names::Names},
 };
 
 /// Lines of the table of symbols.
@@ -44,7 +44,7 @@ pub(super) fn guest_file(profile: &Profile) -> Result<(Vec<u8>, &str, &SymbolTab
     let Names::Routines(table) = &profile.names else {
         return Err("the guest is Linux, whose image has no text that could be shown".to_owned());
     };
-    match code::read(&record.guest_file) {
+    match guest_file::read(&record.guest_file) {
         Ok(data) => Ok((data, &record.guest, table)),
         Err(error) => Err(format!("{error:#}")),
     }

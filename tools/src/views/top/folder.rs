@@ -157,7 +157,7 @@ impl Folder {
         let key = (
             symbols,
             record.is_linux,
-            record.has_samples(),
+            record.has_addresses(),
             self.markers.lines,
         );
         let of_run = if self.names_key == Some(key) {
