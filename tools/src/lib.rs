@@ -11,6 +11,7 @@
 //! - [`folder`]: the folder of a run and its record. [`formats`]: files of samples, counters and records, as read.
 //! - [`symbols`]: from addresses to names and back. [`events`]: program events as the operator traces them.
 //! - [`calls`]: call stacks, and where routines have their return addresses.
+//! - [`counts`]: exact counts of instructions, by routine and source line.
 //! - [`costs`]: the causes of traps in words, and the budgets of the machine's paths.
 //! - [`nearest`]: the names that are most like a mistyped one.
 //! - [`options`]: the options of a run. [`profile`]: the samples of a run or of a collection as a stream.
@@ -34,6 +35,7 @@ pub mod calls;
 pub mod check;
 pub mod conformance;
 pub mod costs;
+pub mod counts;
 pub mod events;
 pub mod figures;
 pub mod folder;

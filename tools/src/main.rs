@@ -383,7 +383,8 @@ fn boot(arguments: &LinuxArguments, progress: &Progress) -> Result<u8> {
     let mut options = arguments.options()?;
     options.run.asked = asked();
     let outcome = linux::run(&options, progress, &mut stdout())?;
-    if outcome.run.report.record.interval != 0 {
+    let record = &outcome.run.report.record;
+    if record.interval != 0 || !record.counts.is_empty() {
         say_levels(&outcome.run)?;
     }
     if let Some(file) = &arguments.json {

@@ -14,6 +14,7 @@ use record::zos::ProgramParameter;
 use sha2::{Digest, Sha256};
 
 use crate::{
+    counts::{Counts, routines::RoutineCounts},
     folder::{self, COUNTERS, optional, record::RunRecord, sdb_cpus, sdb_name},
     formats::{
         counters::{self, CounterValues},
@@ -43,6 +44,17 @@ pub struct Hot {
     pub samples: u64,
 }
 
+/// The exact counts of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExactCounts {
+    /// The routines, by the instructions that were executed in them.
+    pub routines: Vec<RoutineCounts>,
+    /// Instructions that were counted.
+    pub counted: u64,
+    /// Instructions that could not be counted, because it is not known where they were.
+    pub unmatched: u64,
+}
+
 /// Everything that was measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
@@ -60,6 +72,8 @@ pub struct Report {
     pub hot: Vec<Hot>,
     /// Call stacks, if the run followed them.
     pub calls: Option<Calls>,
+    /// Exact counts, if the run counted executions.
+    pub exact: Option<ExactCounts>,
     /// Samples of z/OS by its program parameter, the most frequent first; empty for any other guest.
     pub units: Vec<(ProgramParameter, u64)>,
     /// SHA-256 of all blocks, CPU after CPU.
@@ -114,16 +128,32 @@ impl Report {
             counters,
             hot,
             calls: None,
+            exact: None,
             units: Vec::new(),
             sdb_sha256,
             doubts,
         };
         report.find_doubts(are_elsewhere);
+        report.find_exact_counts(&names);
         if report.record.interval > 0 {
             report.calls = Calls::of(&Profile::open(directory)?)?;
             report.doubt_stacks();
         }
         Ok(report)
+    }
+
+    /// Reads the exact counts. Without them the rest is still right, so damage is a doubt.
+    fn find_exact_counts(&mut self, names: &Names) {
+        match Counts::read(&self.directory, &self.record) {
+            Ok(counts) => {
+                self.exact = counts.map(|counts| ExactCounts {
+                    routines: counts.routines(names),
+                    counted: counts.counted(),
+                    unmatched: counts.unmatched(),
+                });
+            }
+            Err(error) => self.doubts.push(format!("{error:#}")),
+        }
     }
 
     /// Counts the samples by the program parameter of z/OS. Only a person knows that the guest is z/OS.

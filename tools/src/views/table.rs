@@ -2,6 +2,7 @@
 
 pub mod calls;
 mod counters;
+mod exact;
 pub mod paths;
 pub mod traces;
 
@@ -12,15 +13,15 @@ use link::data::Level;
 
 use crate::{
     folder::{
-        CONSOLE, COUNTERS, EVENTS, HANG, HANG_CORE, LOG, OPERATOR, RECORD, record::End, sdb_name,
-        stacks_name,
+        CONSOLE, COUNTERS, EVENTS, HANG, HANG_CORE, LOG, OPERATOR, RECORD, counts_name,
+        record::End, sdb_name, stacks_name,
     },
     numbers::{self, grouped, quantities::Storage},
     report::{Hot, Report},
 };
 
 /// Lines of the table of the hottest routines.
-const HOTTEST: usize = 20;
+pub(crate) const HOTTEST: usize = 20;
 
 /// Longest name of a routine that is not cut.
 const LONGEST_NAME: usize = 64;
@@ -39,6 +40,9 @@ pub fn text(report: &Report) -> String {
         let _ = writeln!(text, "\n{}", calls::hottest(report, calls));
     } else if !report.hot.is_empty() {
         let _ = writeln!(text, "\n{}", hottest(report, "symbol", &report.hot));
+    }
+    if let Some(exact) = &report.exact {
+        let _ = writeln!(text, "\n{}", exact::text(report, exact));
     }
     let programs = report.programs();
     if !programs.is_empty() {
@@ -262,7 +266,8 @@ fn files(report: &Report) -> String {
     let directory = &report.directory;
     let mut text = format!("raw files in {}\n", directory.display());
     // The names of files of stacks are the longest.
-    let width = if report.calls.is_some() { 15 } else { 14 };
+    let has_long_names = report.calls.is_some() || !report.record.counts.is_empty();
+    let width = if has_long_names { 15 } else { 14 };
     let own = report.cpus.iter().filter(|_| report.collected.is_none());
     let blocks = own.map(|cpu| {
         (
@@ -274,6 +279,12 @@ fn files(report: &Report) -> String {
         (
             stacks_name(cpu.cpu),
             format!("call stacks of the samples of CPU {}", cpu.cpu),
+        )
+    });
+    let counts = report.record.counts.iter().map(|counts| {
+        (
+            counts_name(counts.cpu),
+            format!("exact counts of CPU {}", counts.cpu),
         )
     });
     let others = [
@@ -295,7 +306,7 @@ fn files(report: &Report) -> String {
     let others = others
         .into_iter()
         .map(|(name, what)| (name.to_owned(), what.to_owned()));
-    for (name, what) in blocks.chain(stacks).chain(others) {
+    for (name, what) in blocks.chain(stacks).chain(counts).chain(others) {
         if directory
             .join(&name)
             .metadata()
@@ -316,7 +327,10 @@ fn files(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::tests::{directory, with_stacks};
+    use crate::{
+        counts::tests::add,
+        report::tests::{directory, with_stacks},
+    };
 
     #[test]
     fn a_report_says_where_the_time_went_what_was_counted_and_where_the_files_are() {
@@ -352,6 +366,38 @@ mod tests {
         ] {
             assert!(text.contains(expected), "{expected}\nin\n{text}");
         }
+    }
+
+    #[test]
+    fn exact_counts_have_a_table_and_their_sum_beside_the_instruction_counter() {
+        let directory = directory();
+        let shown = || text(&Report::read(directory.path()).unwrap());
+        assert!(!shown().contains("exact counts"));
+        add(
+            directory.path(),
+            0,
+            &[&[(0x20_0000, 4, 10), (0x20_0020, 8, 120)]],
+        );
+        let whole = shown();
+        for expected in [
+            "exact counts\n routine  module  instructions  percent  entries",
+            " inner    g                960    96.00      120",
+            " start    g                 40     4.00       10",
+            "\nsum: 1,000 instructions, as the instruction counter says\n",
+            "counts-cpu0.bin exact counts of CPU 0",
+        ] {
+            assert!(whole.contains(expected), "{expected}\nin\n{whole}");
+        }
+        // Its machine could not count three.
+        add(directory.path(), 1, &[&[(0x20_0000, 1, 5)]]);
+        let cut = shown();
+        let sum = "sum: 1,005 instructions of 1,000 by the instruction counter, and 3 that could not be counted (it is not \
+                   known where they were); that leaves a difference of 8";
+        assert!(cut.contains(sum), "{cut}");
+        let path = directory.path().join(counts_name(1));
+        std::fs::write(path, [0; 9]).unwrap();
+        let damaged = shown();
+        assert!(damaged.contains("note: the exact counts in") && !damaged.contains("sum:"));
     }
 
     #[test]

@@ -1,0 +1,75 @@
+//! Exact counts by routine.
+
+use std::collections::BTreeMap;
+
+use super::{Counts, Executed, Instruction};
+use crate::symbols::{
+    Routine,
+    names::{Line, Names},
+};
+
+/// The exact counts of a routine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoutineCounts {
+    /// The routine, or one of the lines in parentheses.
+    pub symbol: String,
+    /// The program that it is part of; empty where there is none.
+    pub module: String,
+    /// Instructions that were executed in it.
+    pub instructions: u64,
+    /// How often its first instruction was executed; `None` for a line that is no routine.
+    pub entries: Option<u64>,
+}
+
+/// An instruction with its name.
+pub struct Named<'n> {
+    /// The instruction.
+    pub instruction: Instruction,
+    /// How often it was executed.
+    pub executed: Executed,
+    /// Its line in a report.
+    pub line: Line<'n>,
+    /// Its routine, if it is known.
+    pub routine: Option<Routine<'n>>,
+}
+
+impl Counts {
+    /// All instructions with their names.
+    pub fn named<'n>(&self, names: &'n Names) -> impl Iterator<Item = Named<'n>> {
+        self.executed.iter().map(|(instruction, executed)| {
+            let sample = instruction.sample();
+            Named {
+                instruction: *instruction,
+                executed: *executed,
+                line: names.line(&sample),
+                routine: names.routine(&sample),
+            }
+        })
+    }
+
+    /// The routines by the instructions that were executed in them, the most first. Equal ones are in alphabetical order.
+    #[must_use]
+    pub fn routines(&self, names: &Names) -> Vec<RoutineCounts> {
+        let mut routines: BTreeMap<Line<'_>, (u64, Option<u64>)> = BTreeMap::new();
+        for named in self.named(names) {
+            let (instructions, entries) = routines.entry(named.line).or_default();
+            *instructions += named.executed.instructions;
+            if let Some(routine) = named.routine {
+                let is_first = routine.address == routine.symbol.start;
+                let times = if is_first { named.executed.times } else { 0 };
+                *entries = Some(entries.unwrap_or(0) + times);
+            }
+        }
+        let mut routines: Vec<RoutineCounts> = routines
+            .into_iter()
+            .map(|(line, (instructions, entries))| RoutineCounts {
+                symbol: line.symbol.into_owned(),
+                module: line.module.into_owned(),
+                instructions,
+                entries,
+            })
+            .collect();
+        routines.sort_by_key(|routine| std::cmp::Reverse(routine.instructions));
+        routines
+    }
+}

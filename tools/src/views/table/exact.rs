@@ -1,0 +1,80 @@
+//! The table of exact counts.
+
+use std::fmt::Write as _;
+
+use comfy_table::Cell;
+
+use super::{HOTTEST, number, plain_table, shortened, trimmed};
+use crate::{
+    numbers::{self, grouped},
+    report::{ExactCounts, Report},
+};
+
+/// The routines by executed instructions, and their sum beside the instruction counter of the run.
+pub fn text(report: &Report, exact: &ExactCounts) -> String {
+    let percent = |instructions: u64| match exact.counted {
+        0 => 0.0,
+        counted => instructions as f64 * 100.0 / counted as f64,
+    };
+    let mut table = plain_table(&["routine", "module", "instructions", "percent", "entries"]);
+    for routine in exact.routines.iter().take(HOTTEST) {
+        let module = match &routine.module[..] {
+            "" => "-",
+            module => module,
+        };
+        table.add_row(vec![
+            Cell::new(shortened(&routine.symbol)),
+            Cell::new(module),
+            number(grouped(routine.instructions)),
+            number(format!("{:.2}", percent(routine.instructions))),
+            number(routine.entries.map_or("-".to_owned(), grouped)),
+        ]);
+    }
+    let mut text = format!("exact counts\n{}", trimmed(&table));
+    let rest = exact.routines.get(HOTTEST..).unwrap_or_default();
+    if !rest.is_empty() {
+        let sum = numbers::sum(rest.iter().map(|routine| routine.instructions));
+        let _ = write!(
+            text,
+            "\n and {} more with {} instructions ({:.2} percent)",
+            rest.len(),
+            grouped(sum),
+            percent(sum)
+        );
+    }
+    let _ = write!(text, "\n{}", sum(report, exact));
+    text
+}
+
+/// The sum of all executions, and what the instruction counter says.
+fn sum(report: &Report, exact: &ExactCounts) -> String {
+    let counted = grouped(exact.counted);
+    let unmatched = match exact.unmatched {
+        0 => String::new(),
+        unmatched => format!(
+            ", and {} that could not be counted (it is not known where they were)",
+            grouped(unmatched)
+        ),
+    };
+    let totals = &report.record.totals;
+    if report.record.window.is_some() || totals.is_empty() {
+        let whose = if totals.is_empty() {
+            "before the end of the run"
+        } else {
+            "in the window"
+        };
+        return format!("sum: {counted} instructions {whose}{unmatched}");
+    }
+    let counter = numbers::sum(totals.iter().map(|totals| totals.guest_instructions));
+    let shown = grouped(counter);
+    let known = exact.counted.saturating_add(exact.unmatched);
+    if exact.counted == counter && exact.unmatched == 0 {
+        return format!("sum: {counted} instructions, as the instruction counter says");
+    }
+    let sum =
+        format!("sum: {counted} instructions of {shown} by the instruction counter{unmatched}");
+    match counter.abs_diff(known) {
+        0 => sum,
+        difference => format!("{sum}; that leaves a difference of {}", grouped(difference)),
+    }
+}
