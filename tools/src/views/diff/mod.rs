@@ -93,7 +93,7 @@ pub struct Difference {
 pub fn compare(first: &Path, second: &Path, progress: Progress) -> Result<Difference> {
     let profiles = [Profile::open(first)?, Profile::open(second)?];
     let both = format!("{} and {}", first.display(), second.display());
-    let mut ticker = Ticker::new(&both, progress);
+    let mut ticker = Ticker::new("samples", &both, progress);
     let mut lines: BTreeMap<(String, String), [u64; 2]> = BTreeMap::new();
     let mut found = [BlockCounts::default(); 2];
     for (side, profile) in profiles.iter().enumerate() {

@@ -12,6 +12,8 @@
 //! | [`folded`] | flamegraph.pl, inferno | summed up by name |
 //! | [`speedscope`] | speedscope.app | as samples are read, twice |
 //! | [`csv`] | spreadsheets, data frames | as samples are read |
+//! | [`callgrind`] | callgrind_annotate, KCachegrind | exact counts, summed up by address |
+//! | [`lcov`] | genhtml, editors | exact counts, summed up by source line |
 
 use std::{
     fs,
@@ -30,10 +32,13 @@ use crate::{
     profile::{Profile, blocks::BlockCounts},
 };
 
+pub mod callgrind;
 pub mod csv;
 pub mod elf;
+mod exact;
 pub mod firefox;
 pub mod folded;
+pub mod lcov;
 pub mod perf;
 pub mod pprof;
 pub mod speedscope;
@@ -55,10 +60,14 @@ pub enum To {
     Speedscope,
     /// A line for each sample with every field of its entry
     Csv,
+    /// Exact counts by instruction and source line for callgrind_annotate and KCachegrind
+    Callgrind,
+    /// Exact counts as coverage by source line for genhtml and editors
+    Lcov,
 }
 
 impl To {
-    /// Every form.
+    /// Every form of samples.
     pub const ALL: [Self; 6] = [
         Self::Perf,
         Self::Pprof,
@@ -67,6 +76,11 @@ impl To {
         Self::Speedscope,
         Self::Csv,
     ];
+
+    /// Whether it has exact counts and no samples.
+    const fn is_of_counts(self) -> bool {
+        matches!(self, Self::Callgrind | Self::Lcov)
+    }
 
     /// The default name of its file.
     pub const fn file_name(self) -> &'static str {
@@ -77,6 +91,8 @@ impl To {
             Self::Folded => "samples.folded",
             Self::Speedscope => "samples.speedscope.json",
             Self::Csv => "samples.csv",
+            Self::Callgrind => "callgrind.out",
+            Self::Lcov => "lcov.info",
         }
     }
 
@@ -89,6 +105,8 @@ impl To {
             Self::Folded => format!("flamegraph.pl {file} > graph.svg"),
             Self::Speedscope => format!("load {file} into https://www.speedscope.app"),
             Self::Csv => format!("head {file}"),
+            Self::Callgrind => format!("callgrind_annotate {file}"),
+            Self::Lcov => format!("genhtml --output-directory coverage {file}"),
         }
     }
 }
@@ -103,9 +121,9 @@ pub struct Ticker {
 const PACE: u64 = 1 << 14;
 
 impl Ticker {
-    /// A ticker that shows progress with these samples.
-    pub fn new(samples: &str, progress: Progress) -> Self {
-        let what = format!("reading the samples of {samples}");
+    /// A ticker that shows progress with these samples, or other things that are read.
+    pub fn new(what: &str, of: &str, progress: Progress) -> Self {
+        let what = format!("reading the {what} of {of}");
         Self {
             step: Some(progress.step(&what)),
             samples: 0,
@@ -182,7 +200,11 @@ pub fn export(
             }
         );
     }
-    let mut ticker = Ticker::new(&directory.display().to_string(), progress);
+    let what = match to.is_of_counts() {
+        true => "exact counts",
+        false => "samples",
+    };
+    let mut ticker = Ticker::new(what, &directory.display().to_string(), progress);
     let mut notes = Vec::new();
     let found = if is_stream {
         let mut out = BufWriter::new(io::stdout().lock());
@@ -231,10 +253,13 @@ pub fn export(
         );
     }
     if let Some(step) = ticker.step.take() {
-        step.done(&format!(
-            "{} samples exported",
-            crate::numbers::grouped(found.samples)
-        ));
+        step.done(&match to.is_of_counts() {
+            true => "exact counts exported".to_owned(),
+            false => format!(
+                "{} samples exported",
+                crate::numbers::grouped(found.samples)
+            ),
+        });
     }
     notes.extend(profile.doubts.iter().map(|doubt| format!("note: {doubt}")));
     for (number, text) in [
@@ -267,6 +292,8 @@ fn write(
         To::Folded => folded::write(profile, out, ticker),
         To::Speedscope => speedscope::write(profile, out, ticker),
         To::Csv => csv::write(profile, zos, out, ticker),
+        To::Callgrind => callgrind::write(&exact::Run::of(profile)?, out),
+        To::Lcov => lcov::write(&exact::Run::of(profile)?, out),
     }
 }
 

@@ -17,6 +17,7 @@ use super::*;
 use crate::{profile::tests::collection, report};
 
 mod call_stacks;
+mod exact;
 mod readers;
 
 fn text(directory: &Path, to: To) -> String {

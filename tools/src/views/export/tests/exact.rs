@@ -1,0 +1,119 @@
+//! Exact counts as Callgrind and LCOV have them: the sums are those of the report, and callgrind_annotate reads them.
+
+use std::{fs, process};
+
+use super::*;
+use crate::{
+    counts::tests::add,
+    folder::{
+        SYMBOLS,
+        record::{RunRecord, TotalsRecord},
+    },
+    report::Report,
+    symbols::{SymbolTable, lines::tests::guest},
+};
+
+/// A run of a guest with source lines. `outer` is called twice, and its second half is a loop; `idle` is never executed.
+/// Two instructions are in no routine.
+fn folder() -> tempfile::TempDir {
+    let directory = report::tests::directory();
+    let path = directory.path().join("guest");
+    fs::write(&path, guest()).unwrap();
+    let bytes = guest();
+    let elf = object::File::parse(&bytes[..]).unwrap();
+    let mut record = RunRecord::read(directory.path()).unwrap();
+    let symbols = SymbolTable::from_elf(&elf, &record.guest);
+    fs::write(directory.path().join(SYMBOLS), symbols.to_text()).unwrap();
+    record.guest_file = path;
+    record.totals = vec![TotalsRecord {
+        guest_instructions: 46,
+        ..TotalsRecord::default()
+    }];
+    record.write(directory.path()).unwrap();
+    let runs = [(0x1000, 4, 2), (0x1008, 3, 12), (0x9000, 2, 1)];
+    add(directory.path(), 0, &[&runs]);
+    directory
+}
+
+#[test]
+fn callgrind_has_the_instructions_of_each_routine_by_address_and_line() {
+    let directory = folder();
+    let text = text(directory.path(), To::Callgrind);
+    let (head, body) = text.split_once("\n\n").unwrap();
+    for line in [
+        "version: 1",
+        "cmd: loop",
+        "positions: instr line",
+        "events: Ir",
+        "summary: 46",
+    ] {
+        assert!(head.lines().any(|other| other == line), "{line}: {head}");
+    }
+    let expected = "ob=(1) ???\nfl=(2) ???\nfn=(3) (unknown address)\n0x9000 0 1\n0x9002 0 1\n\n\
+                    ob=(4) loop\nfl=(5) a.rs\nfn=(6) outer\n0x1000 10 2\n0x1002 10 2\n0x1004 10 2\n0x1006 10 2\n\
+                    0x1008 30 12\n0x100a 30 12\n0x100c 31 12\n\ntotals: 46\n";
+    assert_eq!(body, expected);
+}
+
+#[test]
+fn callgrind_annotate_reads_the_file_with_the_sums_of_the_report() {
+    let directory = folder();
+    let file = directory.path().join("callgrind.out");
+    export(directory.path(), To::Callgrind, None, Progress::Silent).unwrap();
+    let run = process::Command::new("callgrind_annotate")
+        .args(["--threshold=100", "--auto=no"])
+        .arg(&file)
+        .output();
+    let Ok(run) = run else {
+        // It is not installed.
+        return;
+    };
+    let shown = String::from_utf8(run.stdout).unwrap();
+    let complaints = String::from_utf8(run.stderr).unwrap();
+    assert!(
+        run.status.success() && complaints.is_empty(),
+        "{complaints}"
+    );
+    let has = |words: [&str; 2]| {
+        let mut lines = shown.lines();
+        lines.any(|line| words.iter().all(|word| line.contains(word)))
+    };
+    let report = Report::read(directory.path()).unwrap();
+    let exact = report.exact.unwrap();
+    assert_eq!((exact.counted, exact.routines.len()), (46, 2));
+    assert!(has(["46", "PROGRAM TOTALS"]), "{shown}");
+    assert!(has(["44", "a.rs:outer [loop]"]), "{shown}");
+    assert!(has(["2 ", "???:(unknown address)"]), "{shown}");
+}
+
+#[test]
+fn lcov_has_the_executions_of_each_line_and_routine_also_of_those_never_executed() {
+    let directory = folder();
+    let expected = "TN:\nSF:a.rs\nFN:10,outer\nFN:40,idle\nFNDA:2,outer\nFNDA:0,idle\nFNF:2\nFNH:1\n\
+                    DA:10,2\nDA:30,12\nDA:40,0\nLF:3\nLH:2\nend_of_record\n";
+    assert_eq!(text(directory.path(), To::Lcov), expected);
+}
+
+#[test]
+fn a_folder_without_exact_counts_or_source_lines_is_refused_with_what_helps() {
+    let refusal = |directory: &Path, to: To| {
+        let refused = export(directory, to, None, Progress::Silent);
+        assert!(!directory.join(to.file_name()).exists());
+        format!("{:#}", refused.unwrap_err())
+    };
+    let without = report::tests::directory();
+    for to in [To::Callgrind, To::Lcov] {
+        let refusal = refusal(without.path(), to);
+        assert!(refusal.contains("--count"), "{refusal}");
+    }
+    let directory = folder();
+    fs::remove_file(directory.path().join("guest")).unwrap();
+    let no_lines = refusal(directory.path(), To::Lcov);
+    assert!(
+        no_lines.contains("cannot read the guest's file"),
+        "{no_lines}"
+    );
+    // Names need no file.
+    let callgrind = text(directory.path(), To::Callgrind);
+    assert!(callgrind.contains("outer") && callgrind.contains("0x1000 0 2"));
+}
