@@ -76,6 +76,7 @@ passes! {
     any_file_survives: "dump",
     run_json_survives: "run-json",
     counters_bin_survives: "counters-bin",
+    counts_bin_survives: "counts-bin",
     places_survive: "places",
     symbols_survive: "symbols",
     frames_survive: "frames",

@@ -188,8 +188,11 @@ impl Counts {
     }
 }
 
-/// Checks the payloads of a CPU, and gives each entry to `each`.
-fn read_cpu(cpu: u16, bytes: &[u8], mut each: impl FnMut(&CountEntry)) -> Result<CpuCounts> {
+/// Checks the payloads of a CPU's file, and gives each entry to `each`.
+///
+/// # Errors
+/// A payload is damaged or missing, or the entries are not as many instructions as it says.
+pub fn read_cpu(cpu: u16, bytes: &[u8], mut each: impl FnMut(&CountEntry)) -> Result<CpuCounts> {
     let mut found = CpuCounts {
         cpu,
         ..CpuCounts::default()

@@ -1,11 +1,12 @@
 //! The files of a run's folder that a report reads.
 
 use measure::{
-    calls::places::Places, folder::record::RunRecord, formats::counters, symbols::SymbolTable,
+    calls::places::Places, counts, folder::record::RunRecord, formats::counters,
+    symbols::SymbolTable,
 };
 use millimeter::link::data::{Counters, Level};
 
-use super::{about, shape};
+use super::{about, link::counts_payload, shape};
 use crate::Target;
 
 pub const ALL: &[Target] = &[
@@ -44,6 +45,27 @@ pub const ALL: &[Target] = &[
             format!("{} {} {cut}", about(sets.len()), about(values))
         },
         for_each_byte: 64,
+        at_least: 1 << 20,
+    },
+    Target {
+        name: "counts-bin",
+        what: "counts-cpuN.bin",
+        good: || vec![counts_payload()],
+        read: |input| {
+            let (mut entries, mut sum) = (0, 0_u128);
+            let read = counts::read_cpu(1, input, |entry| {
+                entries += 1;
+                sum += u128::from(entry.instructions_of_one()) * u128::from(entry.executions.get());
+            });
+            match read {
+                Ok(of_cpu) => {
+                    assert_eq!(u128::from(of_cpu.counted), sum);
+                    format!("{}", about(entries))
+                }
+                Err(error) => shape(&format!("{error:#}")),
+            }
+        },
+        for_each_byte: 16,
         at_least: 1 << 20,
     },
     Target {

@@ -236,7 +236,8 @@ fn copies_payload() -> Vec<u8> {
     payload
 }
 
-fn counts_payload() -> Vec<u8> {
+/// Counts of CPU 1: two equal runs of two instructions, three times each.
+pub(super) fn counts_payload() -> Vec<u8> {
     let head = CountsHead {
         cpu: 1.into(),
         count: 2.into(),
