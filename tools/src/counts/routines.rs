@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use super::{Counts, Executed, Instruction};
 use crate::symbols::{
     Routine,
@@ -9,7 +11,7 @@ use crate::symbols::{
 };
 
 /// The exact counts of a routine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RoutineCounts {
     /// The routine, or one of the lines in parentheses.
     pub symbol: String,

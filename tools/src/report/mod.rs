@@ -11,6 +11,7 @@ use std::{
 use anyhow::{Context, Result};
 use cpumf::{Model, model, sampling::block::BasicEntry};
 use record::zos::ProgramParameter;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -45,7 +46,7 @@ pub struct Hot {
 }
 
 /// The exact counts of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExactCounts {
     /// The routines, by the instructions that were executed in them.
     pub routines: Vec<RoutineCounts>,

@@ -10,8 +10,12 @@ use link::data::Level;
 use serde::Serialize;
 
 use crate::{
-    computer::whole_file, costs::paths::Paths, folder::record::TracingRecord,
-    formats::counters::set_name, profile::callers::Calls, report::Report,
+    computer::whole_file,
+    costs::paths::Paths,
+    folder::record::TracingRecord,
+    formats::counters::set_name,
+    profile::callers::Calls,
+    report::{ExactCounts, Report},
 };
 
 #[derive(Serialize)]
@@ -36,6 +40,9 @@ struct Object<'a> {
     /// Call stacks.
     #[serde(skip_serializing_if = "Option::is_none")]
     stacks: Option<StacksObject<'a>>,
+    /// Exact counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exact_counts: Option<&'a ExactCounts>,
     /// Samples of z/OS by its program parameter.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     work_units: Vec<Unit>,
@@ -159,6 +166,7 @@ pub fn text(report: &Report) -> Result<String> {
         },
         tracing: &report.record.tracing,
         stacks: report.calls.as_ref().map(StacksObject::new),
+        exact_counts: report.exact.as_ref(),
         work_units: report
             .units
             .iter()
@@ -199,6 +207,7 @@ mod tests {
     use super::*;
     use crate::{
         costs::paths::tests::counted,
+        counts::tests::add,
         report::tests::{directory, with_stacks},
     };
 
@@ -256,6 +265,27 @@ mod tests {
                 "caller": "start", "caller_module": "g", "callee": "inner", "callee_module": "g", "samples": 2
             }])
         );
+    }
+
+    #[test]
+    fn exact_counts_are_in_the_object_by_routine() {
+        let directory = directory();
+        add(
+            directory.path(),
+            0,
+            &[&[(0x20_0020, 8, 120), (0x99_0000, 1, 4)]],
+        );
+        let report = Report::read(directory.path()).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text(&report).unwrap()).unwrap();
+        let expected = serde_json::json!({
+            "counted": 964,
+            "unmatched": 0,
+            "routines": [
+                {"symbol": "inner", "module": "g", "instructions": 960, "entries": 120},
+                {"symbol": "(unknown address)", "module": "", "instructions": 4, "entries": null}
+            ]
+        });
+        assert_eq!(value["exact_counts"], expected);
     }
 
     #[test]
