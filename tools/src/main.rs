@@ -384,7 +384,7 @@ fn boot(arguments: &LinuxArguments, progress: &Progress) -> Result<u8> {
     options.run.asked = asked();
     let outcome = linux::run(&options, progress, &mut stdout())?;
     let record = &outcome.run.report.record;
-    if record.interval != 0 || !record.counts.is_empty() {
+    if record.interval != 0 || record.count_executions {
         say_levels(&outcome.run)?;
     }
     if let Some(file) = &arguments.json {

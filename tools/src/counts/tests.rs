@@ -48,6 +48,7 @@ pub(crate) fn add(directory: &Path, cpu: u16, groups: &[Runs<'_>]) {
     }
     fs::write(directory.join(counts_name(cpu)), file).unwrap();
     let mut record = RunRecord::read(directory).unwrap();
+    record.count_executions = true;
     record.note_counts(CountsRecord {
         cpu,
         counted,

@@ -48,6 +48,9 @@ pub struct RunRecord {
     /// The geometry of each CPU's modelled caches, as `--exact-caches` writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exact_caches: Option<String>,
+    /// Whether every execution of every instruction was to be counted.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub count_executions: bool,
     /// When the clock started, or `now`.
     pub rtc: String,
     /// The QEMU that ran.
@@ -152,6 +155,12 @@ pub struct WindowRecord {
 #[allow(clippy::trivially_copy_pass_by_ref)]
 const fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+// The signature is that of `skip_serializing_if`.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// What arrived and was not kept, because there was a limit.
@@ -575,7 +584,7 @@ impl RunRecord {
 
     /// Whether there are addresses that want names: of samples or of counted instructions.
     pub fn has_addresses(&self) -> bool {
-        self.has_samples() || !self.counts.is_empty()
+        self.has_samples() || self.count_executions
     }
 
     /// Whether samples were taken from below: for the report, or by HIS.

@@ -459,6 +459,7 @@ impl Common {
             interval: options.sampling.cycles(),
             configuration: [options.configuration.words(), options.devices.words()].concat(),
             exact_caches: options.exact_caches.map(|geometry| geometry.to_string()),
+            count_executions: options.count_executions,
             rtc: options.rtc.to_string(),
             qemu: self.below.clone(),
             arguments: self.arguments.clone(),

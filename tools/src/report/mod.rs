@@ -146,6 +146,9 @@ impl Report {
     /// Reads the exact counts. Without them the rest is still right, so damage is a doubt.
     fn find_exact_counts(&mut self, names: &Names) {
         match Counts::read(&self.directory, &self.record) {
+            Ok(None) if self.record.count_executions => self.doubts.push(
+                "the run was to count all executions, and no exact counts arrived".to_owned(),
+            ),
             Ok(counts) => {
                 self.exact = counts.map(|counts| ExactCounts {
                     routines: counts.routines(names),

@@ -329,6 +329,7 @@ mod tests {
     use super::*;
     use crate::{
         counts::tests::add,
+        folder::record::RunRecord,
         report::tests::{directory, with_stacks},
     };
 
@@ -394,10 +395,17 @@ mod tests {
         let sum = "sum: 1,005 instructions of 1,000 by the instruction counter, and 3 that could not be counted (it is not \
                    known where they were); that leaves a difference of 8";
         assert!(cut.contains(sum), "{cut}");
-        let path = directory.path().join(counts_name(1));
-        std::fs::write(path, [0; 9]).unwrap();
+        let damaged_file = directory.path().join(counts_name(1));
+        std::fs::write(&damaged_file, [0; 9]).unwrap();
         let damaged = shown();
         assert!(damaged.contains("note: the exact counts in") && !damaged.contains("sum:"));
+        let mut record = RunRecord::read(directory.path()).unwrap();
+        record.counts.clear();
+        record.write(directory.path()).unwrap();
+        for cpu in 0..2 {
+            std::fs::remove_file(directory.path().join(counts_name(cpu))).unwrap();
+        }
+        assert!(shown().contains("note: the run was to count all executions"));
     }
 
     #[test]

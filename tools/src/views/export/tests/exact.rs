@@ -2,11 +2,13 @@
 
 use std::{fs, process};
 
+use link::counts::{CountEntry, DAT, PROBLEM};
+
 use super::*;
 use crate::{
-    counts::tests::add,
+    counts::tests::{add, entry, payload},
     folder::{
-        SYMBOLS,
+        MAPPED, OBJECTS, SYMBOLS,
         record::{RunRecord, TotalsRecord},
     },
     report::Report,
@@ -92,6 +94,33 @@ fn lcov_has_the_executions_of_each_line_and_routine_also_of_those_never_executed
     let expected = "TN:\nSF:a.rs\nFN:10,outer\nFN:40,idle\nFNDA:2,outer\nFNDA:0,idle\nFNF:2\nFNH:1\n\
                     DA:10,2\nDA:30,12\nDA:40,0\nLF:3\nLH:2\nend_of_record\n";
     assert_eq!(text(directory.path(), To::Lcov), expected);
+}
+
+#[test]
+fn programs_of_linux_have_their_lines_wherever_processes_map_them() {
+    let directory = report::tests::directory();
+    let path = |name: &str| directory.path().join(name);
+    fs::create_dir(path(OBJECTS)).unwrap();
+    fs::write(path(OBJECTS).join("0"), guest()).unwrap();
+    let mapped = "map 7 50000 51000 1000 /bin/prog\nmap 8 60000 61000 1000 /bin/prog\n";
+    fs::write(path(MAPPED), mapped).unwrap();
+    let of = |process: u64, start: u64, executions: u64| CountEntry {
+        state: (DAT | PROBLEM).into(),
+        parameter: (0x8000_0000 << 32 | process).into(),
+        ..entry(start, 2, executions)
+    };
+    let entries = [of(7, 0x5_0000, 3), of(8, 0x6_0000, 4)];
+    fs::write(path("counts-cpu0.bin"), payload(0, 0, 14, &entries)).unwrap();
+    let mut record = RunRecord::read(directory.path()).unwrap();
+    record.is_linux = true;
+    record.write(directory.path()).unwrap();
+    let callgrind = text(directory.path(), To::Callgrind);
+    let routine =
+        "ob=(1) prog\nfl=(2) a.rs\nfn=(3) outer\n0x1000 10 7\n0x1002 10 7\n\ntotals: 14\n";
+    assert!(callgrind.ends_with(routine), "{callgrind}");
+    let lcov = text(directory.path(), To::Lcov);
+    let lines = "FNDA:7,outer\nFNDA:0,idle\nFNF:2\nFNH:1\nDA:10,7\nDA:30,0\nDA:40,0\n";
+    assert!(lcov.contains(lines), "{lcov}");
 }
 
 #[test]
