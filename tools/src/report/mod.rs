@@ -150,6 +150,13 @@ impl Report {
                 "the run was to count all executions, and no exact counts arrived".to_owned(),
             ),
             Ok(counts) => {
+                if counts.is_some() && self.record.is_linux && !self.record.has_samples() {
+                    self.doubts.push(
+                        "Linux says where its kernel and programs are only in a run with samples: for the names of its \
+                         exact counts, make it again with linux --profile --stacks"
+                            .to_owned(),
+                    );
+                }
                 self.exact = counts.map(|counts| ExactCounts {
                     routines: counts.routines(names),
                     counted: counts.counted(),

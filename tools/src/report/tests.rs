@@ -3,6 +3,7 @@ use std::fs;
 use super::*;
 use crate::{
     calls::stacks,
+    counts::tests::add,
     folder::{
         CONSOLE, SYMBOLS,
         record::{End, GuestEnd, TotalsRecord, tests::record},
@@ -253,6 +254,23 @@ fn a_run_without_samples_of_its_own_shows_those_of_its_collection_run() {
     let report = Report::read(directory.path()).unwrap();
     assert_eq!((report.taken(), report.hot.len()), (1, 1));
     assert_eq!(report.doubts, Vec::<String>::new());
+}
+
+#[test]
+fn exact_counts_of_linux_without_samples_say_what_names_them() {
+    let directory = directory();
+    add(directory.path(), 0, &[&[(0x20_0000, 2, 5)]]);
+    let doubts = || {
+        let report = Report::read(directory.path()).unwrap();
+        report.doubts.join("\n")
+    };
+    let mut record = RunRecord::read(directory.path()).unwrap();
+    record.is_linux = true;
+    record.write(directory.path()).unwrap();
+    assert!(!doubts().contains("--profile"));
+    record.interval = 0;
+    record.write(directory.path()).unwrap();
+    assert!(doubts().contains("--profile --stacks"), "{}", doubts());
 }
 
 #[test]
