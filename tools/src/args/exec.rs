@@ -4,8 +4,9 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use link::stack::DEFAULT_FRAMES;
 
-use super::linux::SystemArguments;
+use super::linux::{PROFILE, SystemArguments};
 use crate::{
     linux::{LinuxOptions, exec::Program},
     numbers::quantities::{Rtc, Sampling},
@@ -57,8 +58,13 @@ pub struct ExecArguments {
     /// Execute no sensitive instruction, wherever control goes, as `run --strict`: for a program that attacks the machine
     #[arg(long)]
     pub strict: bool,
+    /// Also profile the whole run from below, a sample every 100000 cycles with its call stack, for the report of the folder.
+    /// Linux then says where its kernel and programs are, so that routines have names; this takes instructions of the kernel
+    #[arg(long, requires = "out")]
+    pub profile: bool,
     /// Count every execution of every instruction, as `run --count`. The report and `export` of the folder show the counts,
-    /// so name it with --out. The system boots, so add --fresh, or --bare if it is no program for Linux
+    /// so name it with --out; add --profile for names. The system boots, so add --fresh, or --bare if it is no program for
+    /// Linux
     #[arg(long, requires = "out")]
     pub count: bool,
     /// The program is for the bare machine, not for Linux: an ELF or a flat image as `run` takes it
@@ -97,6 +103,8 @@ impl ExecArguments {
             guest: file,
             arguments: program.arguments.join(" "),
             cpus: (self.system.cpus > 1).then_some(self.system.cpus),
+            // Its stacks need not have a back chain.
+            stacks: None,
             silence: DEFAULT_SILENCE,
             out: None,
             ..options
@@ -106,7 +114,8 @@ impl ExecArguments {
     /// The options of the run, with its raw files in this directory.
     pub fn options(&self, out: PathBuf) -> LinuxOptions {
         self.system.options(RunOptions {
-            sampling: Sampling::Off,
+            sampling: if self.profile { PROFILE } else { Sampling::Off },
+            stacks: self.profile.then_some(DEFAULT_FRAMES),
             rtc: self.rtc,
             qemu: self.qemu.clone(),
             out: Some(out),
@@ -165,6 +174,20 @@ mod tests {
         assert!(linux(&["--strict", "/p"]) && !linux(&["/p", "--strict"]));
         let bare = exec(&["--bare", "--strict", "hash"]).unwrap();
         assert!(bare.bare_options().unwrap().strict);
+    }
+
+    #[test]
+    fn a_program_whose_folder_is_kept_can_be_counted_and_profiled() {
+        let options = |line: &[&str]| Ok::<_, String>(exec(line)?.options("/d".into()).run);
+        let run = options(&["--count", "--profile", "--out", "/d", "/p"]).unwrap();
+        assert!(run.count_executions);
+        assert_eq!((run.sampling, run.stacks), (PROFILE, Some(64)));
+        let plain = options(&["/p", "--count", "--profile"]).unwrap();
+        assert!(!plain.count_executions);
+        assert_eq!((plain.sampling, plain.stacks), (Sampling::Off, None));
+        for option in ["--count", "--profile"] {
+            assert!(options(&[option, "/p"]).unwrap_err().contains("--out"));
+        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// How often the machine takes a sample by default.
-const PROFILE: Sampling = Sampling::Every(100_000);
+pub(super) const PROFILE: Sampling = Sampling::Every(100_000);
 
 /// Options of every run of Debian's Linux.
 #[derive(Clone, Debug, Args)]
