@@ -11,6 +11,9 @@ use crate::{
     },
 };
 
+/// The directory of this tool's own programs in Linux. Nobody wants to know which of their lines were executed.
+const OWN: &str = "/millimeter/";
+
 /// The guest's image, or the number of a file that processes mapped.
 pub type Program = Option<usize>;
 
@@ -39,6 +42,7 @@ impl Sources {
             },
             Names::Linux(programs) => {
                 let files = programs.programs.files().iter().enumerate();
+                let files = files.filter(|(_, file)| !file.path.starts_with(OWN));
                 let tables = files.filter_map(|(number, file)| {
                     let elf = object::File::parse(file.bytes()).ok()?;
                     let table = LineTable::read(&elf, file.name()).ok()?;

@@ -153,7 +153,7 @@ impl Report {
                 if counts.is_some() && self.record.is_linux && !self.record.has_samples() {
                     self.doubts.push(
                         "Linux says where its kernel and programs are only in a run with samples: for the names of its \
-                         exact counts, make it again with linux --profile --stacks"
+                         exact counts, make it again with linux --profile --stacks or exec --profile"
                             .to_owned(),
                     );
                 }
