@@ -21,6 +21,8 @@ pub const ENHANCED_MONITOR: u32 = 36;
 pub const LOAD_PROGRAM_PARAMETER: u32 = 40;
 /// Bit 50: the constrained transactional-execution facility.
 pub const CONSTRAINED_TRANSACTIONAL_EXECUTION: u32 = 50;
+/// Miscellaneous-instruction-extensions facility 2.
+pub const MISCELLANEOUS_EXTENSIONS_2: u32 = 58;
 /// Bit 66: the reset-reference-bits-multiple facility.
 pub const RESET_REFERENCE_BITS_MULTIPLE: u32 = 66;
 /// Bit 67: the CPU-measurement counter facility.

@@ -47,7 +47,7 @@ impl Window {
         now: u64,
         first_run: u64,
     ) -> u64 {
-        if self.is_over(now) {
+        if self.is_over(now) || self.interval == NEVER {
             return first_run;
         }
         let at = if now < self.from {
@@ -71,6 +71,9 @@ impl Window {
         let now = account.entered;
         if now.saturating_add(APART / 2) >= first_run {
             return Interrupted::FirstRun;
+        }
+        if self.interval == NEVER {
+            return Interrupted::Nothing;
         }
         if now < self.from || self.is_over(now) {
             return Interrupted::Nothing;
@@ -115,7 +118,7 @@ pub const fn back(mode: Mode, began: u64, beyond: u64, timer: u64, rest: i64) ->
         // Real time has no window.
         Mode::RealTime => 0,
     };
-    let steps = beyond / STEP + 1;
+    let (steps, fill) = steps(beyond);
     // What the steps up to the setting took is added by the moment at which the timer is set.
     let more = (STEP * steps + 2) << shift;
     let timer = if timer < BEYOND {
@@ -135,7 +138,37 @@ pub const fn back(mode: Mode, began: u64, beyond: u64, timer: u64, rest: i64) ->
     Back {
         clock: began.wrapping_sub((steps * STEP_UNITS) << shift),
         timer,
-        fill: STEP * steps - beyond,
+        fill,
+    }
+}
+
+/// The CPU timer to set, as in [`Back`], if one instruction after the stamp it showed `timer`, and may have expired since the guest
+/// was interrupted.
+#[must_use]
+pub const fn timer_of(account: &Account, beyond: u64, timer: u64) -> u64 {
+    let (steps, _) = steps(beyond);
+    let two = match account.mode {
+        Mode::Exact { shift } => 2 << shift,
+        Mode::RealTime => 2,
+    };
+    let timer = timer.wrapping_add(units_of(account, steps));
+    // The least value of which QEMU makes these nanoseconds.
+    ((clock_nanoseconds(timer) + two) << 9).div_ceil(125)
+}
+
+/// How many steps have so many instructions and some more, and how many more these are.
+#[must_use]
+pub const fn steps(instructions: u64) -> (u64, u64) {
+    let steps = instructions / STEP + 1;
+    (steps, STEP * steps - instructions)
+}
+
+/// The clock units of so many steps.
+#[must_use]
+pub const fn units_of(account: &Account, steps: u64) -> u64 {
+    match account.mode {
+        Mode::Exact { shift } => (steps * STEP_UNITS) << shift,
+        Mode::RealTime => steps * STEP_UNITS,
     }
 }
 

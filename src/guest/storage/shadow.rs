@@ -60,6 +60,7 @@ use core::sync::atomic::Ordering;
 mod adjoining;
 pub mod alone;
 mod catch_up;
+pub mod counted;
 mod crossing;
 mod entry;
 mod fill;

@@ -1,0 +1,637 @@
+//! Exact counts: how often each instruction of the guest is executed, in a run that stays as it is.
+//!
+//! The guest runs freely from one branch to the next. At each branch it stops, because the machine has replaced it in the page
+//! from which it is fetched ([`counted`]), and the machine performs the branch. So it knows all that was executed since: what
+//! is between the address at which the guest went on and this one. It also knows *how many* instructions that were, by the
+//! clock. Both must agree; what does not is not counted, and is shown as unmatched.
+//!
+//! Any other trap comes as in a run without counting, and is handled as there. Instructions up to it are counted in the same
+//! way. The CPU, its account and its shadow are those of that run: everything here is beside them, and the caller sets the
+//! clock back by what it takes.
+//!
+//! Only what the machine can lose sight of is left out: the target of an EXECUTE that is a branch, and what a guest executes
+//! that records events itself.
+
+mod blocks;
+
+use crate::hardware::Hardware;
+use crate::state::account::Mode;
+use crate::state::configuration::Configuration;
+use crate::state::counting::{Counting, CountingArea};
+use crate::state::vcpu::Vcpu;
+use crate::storage::shadow::{counted, has_single_table};
+use arch::address::{PAGE, Real, Virtual};
+use arch::interruption::{Class, ProgramInterruption};
+use arch::psw::{ADDRESS_SPACE, DAT, EXTERNAL, IO, PROBLEM, Psw, SECONDARY_SPACE};
+use arch::table::{TEID_ADDRESS, TEID_SPACE};
+use blocks::{Block, Context, Each, Text};
+use insn::branch::{Site, Target, branch};
+use insn::executed::is_execute;
+use insn::{length, modified_target};
+use link::counts;
+use link::loader::COUNTING_STORAGE;
+
+const _: () = assert!(CountingArea::LENGTH <= COUNTING_STORAGE);
+
+/// The most bytes between where the guest was interrupted and where its instructions end: an instruction that the machine
+/// performs may be before or behind the address that the hardware shows, and the next one with it.
+const NEAR: u64 = 16;
+
+/// What a program interruption is.
+#[derive(Clone, Copy, Debug)]
+pub struct Interrupted {
+    /// The old PSW.
+    pub old: Psw,
+    /// Instruction-length code and code, as the hardware has stored them.
+    pub identification: u32,
+    /// The translation-exception identification.
+    pub translation: u64,
+}
+
+impl Interrupted {
+    const fn code(&self) -> u16 {
+        self.identification as u16
+    }
+
+    const fn length(&self) -> u64 {
+        (self.identification >> 16 & 7) as u64
+    }
+}
+
+/// A trap of a class was handled as in a run without counting, and the guest goes on at the PSW of the CPU, for which the
+/// hardware would have the PSW `real`. Counts what it has executed. Returns the PSW that the hardware is to have.
+pub fn trapped<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    real: Psw,
+    each: &mut Each<'_>,
+) -> Psw {
+    arrive(cpu, hardware, counting, each);
+    counting.behind_branch = false;
+    follow(cpu, configuration, hardware, counting, cpu.psw, real, each)
+}
+
+/// An external interruption of the run has come, with this old PSW. Behind a branch from which the guest cannot go on, the run
+/// without counting has the exception of that first: QEMU looks for the next instruction before it looks whether a timer is
+/// due, but not behind an instruction that traps. If it is so, returns the PSW with which the hardware is to try that.
+pub fn look(counting: &mut Counting, old: Psw) -> Option<Psw> {
+    const TIMERS: u64 = EXTERNAL | IO;
+    if !counting.is_on || !counting.behind_branch || !counting.chain.is_empty() {
+        return None;
+    }
+    counting.looks = Some(old.mask & TIMERS);
+    Some(Psw {
+        mask: old.mask & !TIMERS,
+        ..old
+    })
+}
+
+/// The old PSW of a program interruption: after a look, with what that had closed.
+pub fn seen(counting: &mut Counting, old: Psw) -> Psw {
+    Psw {
+        mask: old.mask | counting.looks.take().unwrap_or(0),
+        ..old
+    }
+}
+
+/// A program interruption has come, and nothing but the general registers and the clock has been stored. If it is for the
+/// counts only, the guest goes on at the PSW that this returns for the hardware.
+pub fn stopped<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    interrupted: &Interrupted,
+    each: &mut Each<'_>,
+) -> Option<(Psw, u64)> {
+    if !counting.is_on {
+        return None;
+    }
+    let code = interrupted.code();
+    if code == ProgramInterruption::Operation.code() {
+        at_branch(cpu, configuration, hardware, counting, interrupted, each)
+    } else if is_missing(code) && interrupted.translation & TEID_SPACE == 0 {
+        // The instructions are in the primary space.
+        let at = Virtual(interrupted.translation & TEID_ADDRESS);
+        let (of, _) = spaces(cpu);
+        if counted::is_mapped(hardware, counting, of, at) {
+            return None;
+        }
+        counted::page(configuration, hardware, counting, of, at)?;
+        counted::settle(hardware, counting);
+        let mut charged = configuration.charges.of(code) as u64;
+        let old = cpu.interrupted_psw(interrupted.old);
+        let mask = old.address_mask();
+        let text = fetch(configuration, hardware, counting, of, mask, old.address);
+        // The target of an EXECUTE was missed.
+        if at != Virtual(old.address).page()
+            && text
+                .is_some_and(|[first, second, ..]| is_execute(u16::from_be_bytes([first, second])))
+        {
+            charged += u64::from(configuration.charges.target_fetch);
+        }
+        Some((interrupted.old, overhead(configuration, charged)))
+    } else {
+        None
+    }
+}
+
+/// What the hardware stores for a program interruption in a run without counting, in which it has another space for
+/// instructions.
+#[must_use]
+pub fn as_without<H: Hardware>(cpu: &Vcpu, hardware: &H, interrupted: &Interrupted) -> Interrupted {
+    let mut without = Interrupted {
+        old: as_first_run(cpu, interrupted.old),
+        ..*interrupted
+    };
+    if is_missing(interrupted.code()) && interrupted.translation & TEID_SPACE == 0 {
+        let at = Virtual(interrupted.translation & TEID_ADDRESS);
+        let code = counted::missing(hardware, spaces(cpu).0, at).code();
+        without.identification = interrupted.identification & !0xFFFF | u32::from(code);
+    }
+    if has_single_table(cpu) {
+        without.translation |= TEID_SPACE;
+    }
+    without
+}
+
+/// The counting ends: gives everything to the host.
+pub fn finish<H: Hardware>(
+    cpu: &Vcpu,
+    hardware: &mut H,
+    counting: &mut Counting,
+    each: &mut Each<'_>,
+) {
+    arrive(cpu, hardware, counting, each);
+    blocks::give_all(hardware, counting, each);
+}
+
+/// A trap was handled outside of the window: nothing is counted. Returns the PSW that the hardware is to have.
+pub fn skip<H: Hardware>(cpu: &Vcpu, hardware: &mut H, counting: &mut Counting, real: Psw) -> Psw {
+    counting.chain.clear();
+    (counting.total, counting.done) = (cpu.account.total(), 0);
+    rest(cpu, hardware, counting, real)
+}
+
+/// From now on the guest runs as in a run without counting. Returns the PSW that the hardware is to have.
+fn rest<H: Hardware>(cpu: &Vcpu, hardware: &mut H, counting: &mut Counting, real: Psw) -> Psw {
+    note_loaded(cpu, counting);
+    let first_run = [counting.first_run[0], counting.first_run[6]];
+    if counting.loaded != first_run {
+        counting.loaded = first_run;
+        hardware.load_spaces(counting.first_run);
+    }
+    counting.is_on = false;
+    real
+}
+
+/// What the machine takes for a trap, with what the clock charges the guest for it.
+fn overhead(configuration: &Configuration, charged: u64) -> u64 {
+    configuration.charges.overhead[Class::Program as usize] + charged
+}
+
+/// Whether an access exception shows that a translation is missing.
+const fn is_missing(code: u16) -> bool {
+    matches!(code, 0x10 | 0x11 | 0x38..=0x3B)
+}
+
+/// By which address-space-control elements the hardware would fetch instructions, and access operands.
+const fn spaces(cpu: &Vcpu) -> (u64, u64) {
+    if has_single_table(cpu) {
+        (cpu.shadow.loaded[2], cpu.shadow.loaded[2])
+    } else {
+        (cpu.shadow.spaces_loaded[0], cpu.shadow.spaces_loaded[6])
+    }
+}
+
+/// Notes what the run itself has loaded meanwhile.
+fn note_loaded(cpu: &Vcpu, counting: &mut Counting) {
+    if counting.first_run != cpu.shadow.spaces_loaded {
+        counting.first_run = cpu.shadow.spaces_loaded;
+        counting.loaded = [counting.first_run[0], counting.first_run[6]];
+    }
+}
+
+/// The guest goes on at a PSW, for which the hardware would have the PSW `real`. Finds the blocks that it comes to, and loads
+/// what the hardware needs to stop at the end of the last one.
+fn follow<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    next: Psw,
+    real: Psw,
+    each: &mut Each<'_>,
+) -> Psw {
+    counting.chain.clear();
+    let is_possible = matches!(cpu.account.mode, Mode::Exact { .. })
+        && !cpu.per.is_on()
+        && cpu.caches.is_none()
+        && !cpu.per.in_slots;
+    if !is_possible {
+        return rest(cpu, hardware, counting, real);
+    }
+    counted::catch_up(cpu, configuration, counting);
+    note_loaded(cpu, counting);
+    let (of, operands) = spaces(cpu);
+    let context = context(cpu, next);
+    // Making room forgets what was entered before, at most once.
+    for _ in 0..2 {
+        counting.chain.clear();
+        counting.reads_clock = false;
+        find_chain(configuration, hardware, counting, of, context, next, each);
+        if !counting.purges {
+            break;
+        }
+        counted::settle(hardware, counting);
+    }
+    if cpu.shadow.alone.is_some() {
+        return rest(cpu, hardware, counting, real);
+    }
+    let own = counted::space(hardware, counting, of);
+    counted::settle(hardware, counting);
+    if counting.loaded != [own, operands] {
+        counting.loaded = [own, operands];
+        let mut values = counting.first_run;
+        (values[0], values[6]) = (own, operands);
+        hardware.load_spaces(values);
+    }
+    counting.is_on = true;
+    Psw {
+        mask: real.mask & !ADDRESS_SPACE | SECONDARY_SPACE,
+        ..real
+    }
+}
+
+/// For which program the guest executes instructions, and in which state.
+fn context(cpu: &Vcpu, next: Psw) -> Context {
+    let mut state = 0;
+    for (bit, what) in [(PROBLEM, counts::PROBLEM), (DAT, counts::DAT)] {
+        if next.mask & bit != 0 {
+            state |= what;
+        }
+    }
+    let parameter = cpu.own.program_parameter();
+    Context::new(parameter, cpu.control[4] as u16, state)
+}
+
+/// Finds the blocks from an address on, up to the first branch, or up to what the hardware will miss.
+fn find_chain<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    of: u64,
+    context: Context,
+    next: Psw,
+    each: &mut Each<'_>,
+) {
+    let mask = next.address_mask();
+    let mut at = next.address & mask;
+    while !counting.chain.is_full() {
+        let Some(page) = counted::page(configuration, hardware, counting, of, Virtual(at)) else {
+            return;
+        };
+        if at & 1 != 0 {
+            // No instruction is there. QEMU 7.2 executes what is there all the same, and then it is not counted.
+            return;
+        }
+        let beyond = Virtual(at.wrapping_add(PAGE) & mask).page();
+        // An instruction may extend into the next page.
+        let near_end = Virtual(at).byte_index() + 2 * counts::LONGEST_RUN + 6 > PAGE;
+        let behind = if near_end {
+            counted::page(configuration, hardware, counting, of, beyond)
+        } else {
+            None
+        };
+        let found = blocks::enter(
+            configuration,
+            hardware,
+            counting,
+            context,
+            &Text {
+                page: &page,
+                behind: behind.as_ref(),
+            },
+            at,
+            each,
+        );
+        let Some((number, block)) = found else { return };
+        let _ = counting.chain.push(number);
+        counting.reads_clock |= block.reads_clock();
+        let end = block.end() & mask;
+        if let Some(behind) = behind
+            && Virtual(end).page() == beyond
+            && Virtual(end).byte_index() != 0
+        {
+            blocks::renew_beginning(hardware, &behind, Virtual(end).byte_index());
+        }
+        if block.ends() {
+            return;
+        }
+        at = end;
+    }
+}
+
+/// An operation exception. If what it met was replaced by the counting, it is performed.
+fn at_branch<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    interrupted: &Interrupted,
+    each: &mut Each<'_>,
+) -> Option<(Psw, u64)> {
+    let (of, _) = spaces(cpu);
+    let old = cpu.interrupted_psw(interrupted.old);
+    let mask = old.address_mask();
+    let here = old.address.wrapping_sub(interrupted.length()) & mask;
+    let mut text = fetch(configuration, hardware, counting, of, mask, here)?;
+    let mut from = here;
+    let mut should = 1;
+    let mut charged = configuration.charges.of(interrupted.code()) as u64;
+    let own_length = length(text[0]) as u64;
+    if is_execute(u16::from_be_bytes([text[0], text[1]])) {
+        let execute = insn::decode(&text);
+        let (target, r1) = insn::target(&execute, here, &cpu.general)?;
+        from = target & mask;
+        text = fetch(configuration, hardware, counting, of, mask, from)?;
+        text = modified_target(text, r1, &cpu.general);
+        should = 2;
+        charged += u64::from(configuration.charges.execute);
+    }
+    if !is_replaced(configuration, hardware, counting, of, from) {
+        return None;
+    }
+    let account = &cpu.account;
+    let span = account.ticks(account.left, account.entered);
+    let until = span.wrapping_sub(overhead(configuration, charged));
+    let site = Site {
+        at: from,
+        next: here.wrapping_add(own_length),
+        length_code: (own_length / 2) as u8,
+    };
+    let mut next = old;
+    next.address = here;
+    let performed = branch(&text, &site, &cpu.general, old.mask);
+    let target = match performed.and_then(|branch| branch.target) {
+        Some(Target::Address(at)) => Some(at),
+        Some(Target::Stored(at)) => {
+            let (_, operands) = spaces(cpu);
+            let Some(stored) = load_operand(configuration, hardware, operands, mask, at) else {
+                // The hardware misses its operand.
+                counting.chain.clear();
+                let again = Psw {
+                    address: here,
+                    ..interrupted.old
+                };
+                let real = rest(cpu, hardware, counting, again);
+                return Some((as_first_run(cpu, real), overhead(configuration, charged)));
+            };
+            Some(stored & mask)
+        }
+        None => None,
+    };
+    let (mut executed, mut end) = (until, here);
+    if let Some(branch) = performed {
+        if let Some((register, value)) = branch.changed {
+            cpu.general[usize::from(register & 15)] = value;
+        }
+        next.mask = next.mask & !arch::psw::ADDRESSING_64 | branch.addressing;
+        next.address = target.unwrap_or(site.next & mask);
+        executed += should;
+        end = site.next & mask;
+    } else {
+        // It was replaced for another instruction, or it is another one now.
+        restore(configuration, hardware, counting, of, from);
+    }
+    let done = executed.wrapping_sub(counting.done);
+    attribute(hardware, counting, done, end, 0, each);
+    counting.done = executed;
+    counting.behind_branch = performed.is_some();
+    let real = Psw {
+        mask: interrupted.old.mask & !arch::psw::ADDRESSING_64
+            | next.mask & arch::psw::ADDRESSING_64,
+        address: next.address,
+    };
+    let real = follow(cpu, configuration, hardware, counting, next, real, each);
+    // The clock has charged for the branch what it would have charged without counting.
+    let own = if performed.is_some() { should } else { 0 };
+    let taken = overhead(configuration, charged).saturating_sub(own);
+    Some((real, taken))
+}
+
+/// A doubleword of the guest's storage, if the shadow has its pages.
+fn load_operand<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &H,
+    operands: u64,
+    mask: u64,
+    at: u64,
+) -> Option<u64> {
+    let mut bytes = [0; 8];
+    for (byte, at) in bytes
+        .iter_mut()
+        .zip((0..8).map(|n| at.wrapping_add(n) & mask))
+    {
+        let source = counted::operand(configuration, hardware, operands, Virtual(at))?;
+        let doubleword = counted::load(hardware, source, Virtual(at).byte_index() & !7);
+        *byte = doubleword.to_be_bytes()[(at & 7) as usize];
+    }
+    Some(u64::from_be_bytes(bytes))
+}
+
+/// A PSW for the hardware, if it has the spaces of a run without counting.
+const fn as_first_run(cpu: &Vcpu, real: Psw) -> Psw {
+    Psw {
+        mask: real.mask & !ADDRESS_SPACE | cpu.real_space & ADDRESS_SPACE,
+        ..real
+    }
+}
+
+/// The text at an address, if the shadow has its page.
+fn fetch<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    of: u64,
+    mask: u64,
+    at: u64,
+) -> Option<[u8; 6]> {
+    if at & 1 != 0 {
+        return None;
+    }
+    let page = counted::page(configuration, hardware, counting, of, Virtual(at))?;
+    let beyond = Virtual(at.wrapping_add(5) & mask);
+    let behind = if beyond.page().0 != page.at {
+        counted::page(configuration, hardware, counting, of, beyond)
+    } else {
+        None
+    };
+    let offset = Virtual(at).byte_index();
+    let text = Text {
+        page: &page,
+        behind: behind.as_ref(),
+    };
+    Some(text.at(hardware, offset))
+}
+
+/// Where the doubleword with an address is in the copy of its page, and what the guest has there; the copy is another one if
+/// an instruction in it is replaced.
+fn doubleword<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    of: u64,
+    at: u64,
+) -> Option<(Real, u64)> {
+    let page = counted::page(configuration, hardware, counting, of, Virtual(at))?;
+    let offset = Virtual(at).byte_index() & !7;
+    let original = counted::load(hardware, page.source, offset);
+    Some((page.copy.offset(offset), original))
+}
+
+/// Whether the counting has replaced the instruction at an address.
+fn is_replaced<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    of: u64,
+    at: u64,
+) -> bool {
+    let found = doubleword(configuration, hardware, counting, of, at);
+    found.is_some_and(|(place, original)| {
+        let differing = insn::sensitive::differing(original, hardware.hsa_load(place));
+        differing >> (at >> 1 & 3) & 1 != 0
+    })
+}
+
+/// Puts back what was replaced at an address, and around it: an instruction may begin in one doubleword and end in the next.
+fn restore<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    of: u64,
+    at: u64,
+) {
+    for at in [at, at.wrapping_add(4)] {
+        let found = doubleword(configuration, hardware, counting, of, at);
+        if let Some((place, original)) = found {
+            hardware.hsa_store(place, original);
+        }
+    }
+}
+
+/// Counts what the guest has executed up to a trap that was handled as in a run without counting.
+fn arrive<H: Hardware>(cpu: &Vcpu, hardware: &mut H, counting: &mut Counting, each: &mut Each<'_>) {
+    let total = cpu.account.total();
+    let done = total.wrapping_sub(counting.total + counting.done);
+    let old = cpu.interruption.old;
+    let here = old.address & old.address_mask();
+    attribute(hardware, counting, done, here, NEAR, each);
+    (counting.total, counting.done) = (total, 0);
+}
+
+/// What the guest has executed of a chain.
+#[derive(Clone, Copy, Debug)]
+struct Executed {
+    /// How many blocks.
+    whole: usize,
+    /// The part of the next one, if there is one.
+    part: Option<Block>,
+    /// Where it ended.
+    end: u64,
+    /// How many EXECUTEs have counted one.
+    less: u64,
+}
+
+/// What it is if it counts so many instructions, and so many EXECUTEs at most have counted one.
+fn executed<H: Hardware>(
+    hardware: &H,
+    counting: &Counting,
+    done: u64,
+    most_less: u64,
+) -> Option<Executed> {
+    let (mut rest, mut less) = (done, 0);
+    for (whole, &number) in counting.chain.iter().enumerate() {
+        let block = blocks::of(hardware, counting, number);
+        let fewer = block.may_count_less().min(most_less - less);
+        let all = block.instructions();
+        if rest < all - fewer {
+            let block = block.with_less(fewer);
+            let part = block.part(rest)?;
+            let end = part.end();
+            let part = Some(part);
+            return Some(Executed {
+                whole,
+                part,
+                end,
+                less: less + fewer,
+            });
+        }
+        less += fewer;
+        rest -= all - fewer;
+        if rest == 0 {
+            return Some(Executed {
+                whole: whole + 1,
+                part: None,
+                end: block.end(),
+                less,
+            });
+        }
+    }
+    None
+}
+
+/// The guest has executed so many instructions since it was left with the chain, and the next one is `near` bytes from `here`
+/// at most: counts them.
+fn attribute<H: Hardware>(
+    hardware: &mut H,
+    counting: &mut Counting,
+    done: u64,
+    here: u64,
+    near: u64,
+    each: &mut Each<'_>,
+) {
+    // Some exceptions are charged less than the machine has found at IPL: then there is less than nothing.
+    if (done as i64) <= 0 {
+        return;
+    }
+    let distance = |found: &Executed| {
+        let ahead = here.wrapping_sub(found.end);
+        ahead.min(ahead.wrapping_neg())
+    };
+    let ambiguous = counting.chain.iter().map(|&number| {
+        let block = blocks::of(hardware, counting, number);
+        block.may_count_less()
+    });
+    let most = ambiguous.sum::<u64>();
+    let found = (0..=most)
+        .filter_map(|less| executed(hardware, counting, done, less))
+        .min_by_key(distance)
+        .filter(|found| distance(found) <= near);
+    let chain = core::mem::take(&mut counting.chain);
+    let Some(found) = found else {
+        counting.unmatched += done;
+        return;
+    };
+    let mut less = found.less;
+    for &number in chain.iter().take(found.whole) {
+        let block = blocks::of(hardware, counting, number);
+        let fewer = block.may_count_less().min(less);
+        less -= fewer;
+        if fewer == 0 {
+            blocks::count(hardware, counting, number);
+        } else {
+            blocks::count_part(hardware, counting, &block.with_less(fewer), each);
+        }
+    }
+    if let Some(part) = found.part {
+        blocks::count_part(hardware, counting, &part, each);
+    }
+    counting.counted += done;
+}
+
+#[cfg(test)]
+mod tests;

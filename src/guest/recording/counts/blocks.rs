@@ -1,0 +1,498 @@
+//! Blocks: instructions that follow each other in a page up to the first branch, and how often they were executed.
+//!
+//! A block is *whole*, or a *part* of one, behind whose last instruction the guest was interrupted. Both are entries of one
+//! table. What has no room in it any more is given to the host, and begins again with zero.
+//!
+//! Before the guest comes to a block, it is compared with the text of the guest ([`renew`]). So nothing has to be known of
+//! stores into text, and a block is true whatever has been replaced for others.
+
+use crate::hardware::Hardware;
+use crate::state::configuration::Configuration;
+use crate::state::counting::{BLOCKS, CountedPage, Counting, Source};
+use crate::storage::shadow::counted;
+use arch::address::{PAGE, Real, Virtual};
+use arch::facility::MISCELLANEOUS_EXTENSIONS_2;
+use insn::branch::{Site, branch};
+use insn::executed::is_execute;
+use insn::{Instruction, length, sensitive};
+use link::counts::{CountEntry, LONGEST_RUN};
+
+/// Takes what is given to the host.
+pub(super) type Each<'e> = dyn FnMut(CountEntry) + 'e;
+
+/// A multiplier that mixes the bits of what is hashed: the golden ratio.
+const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// How many places are tried for a block.
+const TRIES: u64 = 4;
+
+/// What a block is, in the rightmost byte of its heading.
+const KIND: u64 = 0xFF;
+const WHOLE: u64 = 1;
+const PART: u64 = 2;
+
+/// In the heading: the last instruction is a branch, which is replaced.
+const ENDS: u64 = 0x100;
+
+/// In the heading: an instruction may look at a clock.
+const READS_CLOCK: u64 = 0x200;
+
+/// In the heading: it has EXECUTEs by a register, of which it is not known what they count.
+const MAY_COUNT_LESS: u64 = 0x400;
+
+/// In the heading: the length in halfwords.
+const LENGTH: u32 = 16;
+
+/// In the heading: what is the same for all instructions that the guest executes until it traps.
+const STATE: u64 = u64::MAX << 32;
+
+/// A page of instructions, and the next one, into which an instruction may extend, if it can be fetched.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text<'p> {
+    /// The page.
+    pub page: &'p CountedPage,
+    /// The next one.
+    pub behind: Option<&'p CountedPage>,
+}
+
+impl Text<'_> {
+    /// The instruction at an offset of the page, and zeros for what cannot be fetched.
+    pub fn at<H: Hardware>(self, hardware: &H, offset: u64) -> [u8; 6] {
+        let source = self.page.source;
+        let first = counted::load(hardware, source, offset & !7);
+        let second = if offset & !7 == PAGE - 8 {
+            self.behind
+                .map_or(0, |page| counted::load(hardware, page.source, 0))
+        } else if offset & 7 > 2 {
+            counted::load(hardware, source, (offset & !7) + 8)
+        } else {
+            0
+        };
+        let both = (u128::from(first) << 64 | u128::from(second)) << (8 * (offset & 7));
+        let [a, b, c, d, e, f, ..] = both.to_be_bytes();
+        let mut text = [a, b, c, d, e, f];
+        text[length(a)..].fill(0);
+        text
+    }
+}
+
+/// For which program instructions are executed, and in which state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Context {
+    /// The program parameter.
+    pub parameter: u64,
+    /// The address-space number and the bits of [`CountEntry::state`], where the heading has them.
+    pub state: u64,
+}
+
+impl Context {
+    /// Of an address-space number and such bits.
+    pub const fn new(parameter: u64, asn: u16, state: u16) -> Self {
+        Self {
+            parameter,
+            state: (asn as u64) << 48 | (state as u64) << 32,
+        }
+    }
+}
+
+/// A block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    /// The address of the first instruction.
+    pub start: u64,
+    parameter: u64,
+    /// Where instructions begin, as [`CountEntry::begins`].
+    pub begins: u64,
+    /// Which of them count two, as [`CountEntry::twice`].
+    pub twice: u64,
+    hash: u64,
+    executions: u64,
+    heading: u64,
+}
+
+impl Block {
+    fn fetch<H: Hardware>(hardware: &H, at: Real) -> Self {
+        let [start, parameter, begins, twice, hash, executions, heading] =
+            [0, 1, 2, 3, 4, 5, 6].map(|n| hardware.hsa_load(at.offset(8 * n)));
+        Self {
+            start,
+            parameter,
+            begins,
+            twice,
+            hash,
+            executions,
+            heading,
+        }
+    }
+
+    fn store<H: Hardware>(&self, hardware: &mut H, at: Real) {
+        let fields = [
+            self.start,
+            self.parameter,
+            self.begins,
+            self.twice,
+            self.hash,
+            self.executions,
+            self.heading,
+        ];
+        for (place, value) in (0..).step_by(8).zip(fields) {
+            hardware.hsa_store(at.offset(place), value);
+        }
+    }
+
+    /// Whether its last instruction is a branch.
+    pub const fn ends(&self) -> bool {
+        self.heading & ENDS != 0
+    }
+
+    /// How many of its EXECUTEs may count one instead of two.
+    pub const fn may_count_less(&self) -> u64 {
+        if self.heading & MAY_COUNT_LESS != 0 {
+            (self.twice & self.begins).count_ones() as u64
+        } else {
+            0
+        }
+    }
+
+    /// The same of which so many EXECUTEs, the first ones, count one.
+    pub fn with_less(&self, less: u64) -> Self {
+        let mut found = *self;
+        for _ in 0..less {
+            found.twice &= !(1 << 63 >> found.twice.leading_zeros());
+        }
+        found.heading = found.heading & !KIND | PART;
+        found
+    }
+
+    /// Whether an instruction of it may look at a clock.
+    pub const fn reads_clock(&self) -> bool {
+        self.heading & READS_CLOCK != 0
+    }
+
+    /// The address behind it, to which the addressing mode has yet to be applied.
+    pub const fn end(&self) -> u64 {
+        self.start.wrapping_add(2 * (self.heading >> LENGTH & 0xFF))
+    }
+
+    /// The address of its last instruction.
+    pub const fn last(&self) -> u64 {
+        let number = 63 - self.begins.trailing_zeros() as u64;
+        self.start.wrapping_add(2 * number)
+    }
+
+    /// What one execution of it counts.
+    pub const fn instructions(&self) -> u64 {
+        (self.begins.count_ones() + (self.begins & self.twice).count_ones()) as u64
+    }
+
+    /// The part of it that counts so many, and is not all of it; `None` if there is none.
+    pub fn part(&self, count: u64) -> Option<Self> {
+        let mut part = Self { begins: 0, ..*self };
+        let mut rest = self.begins;
+        while part.instructions() < count {
+            let next = 1 << 63 >> rest.leading_zeros();
+            rest &= !next;
+            part.begins |= next;
+        }
+        let behind = u64::from(rest.leading_zeros());
+        part.heading = self.heading & STATE | behind << LENGTH | PART;
+        (part.instructions() == count).then_some(part)
+    }
+
+    /// For the host.
+    fn entry(&self) -> CountEntry {
+        CountEntry {
+            start: self.start.into(),
+            begins: self.begins.into(),
+            twice: (self.twice & self.begins).into(),
+            executions: self.executions.into(),
+            parameter: self.parameter.into(),
+            state: ((self.heading >> 32) as u16).into(),
+            asn: ((self.heading >> 48) as u16).into(),
+            ..CountEntry::default()
+        }
+    }
+}
+
+/// The block with a number.
+pub(super) fn of<H: Hardware>(hardware: &H, counting: &Counting, number: u16) -> Block {
+    Block::fetch(hardware, counting.area.block(number.into()))
+}
+
+/// The whole block that begins at an address in a page. Its last instruction, if that is a branch, is replaced, and the rest is
+/// as the guest has it. `None` if there is no room for one more block in this
+/// chain.
+pub(super) fn enter<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    context: Context,
+    text: &Text<'_>,
+    start: u64,
+    each: &mut Each<'_>,
+) -> Option<(u16, Block)> {
+    let number = place(hardware, counting, context, start, None, each)?;
+    let at = counting.area.block(number.into());
+    let mut block = Block::fetch(hardware, at);
+    if block.heading & KIND == WHOLE && renew(hardware, text.page, &block) == block.hash {
+        return Some((number, block));
+    }
+    if block.executions != 0 {
+        each(block.entry());
+    }
+    block = decode(configuration, hardware, context, text, start);
+    block.hash = renew(hardware, text.page, &block);
+    block.store(hardware, at);
+    Some((number, block))
+}
+
+/// Counts one execution of a whole block.
+pub(super) fn count<H: Hardware>(hardware: &mut H, counting: &Counting, number: u16) {
+    let at = counting.area.block(number.into()).offset(5 * 8);
+    let executions = hardware.hsa_load(at);
+    hardware.hsa_store(at, executions + 1);
+}
+
+/// Counts one execution of a part.
+pub(super) fn count_part<H: Hardware>(
+    hardware: &mut H,
+    counting: &mut Counting,
+    part: &Block,
+    each: &mut Each<'_>,
+) {
+    let context = Context {
+        parameter: part.parameter,
+        state: part.heading & STATE,
+    };
+    let found = place(
+        hardware,
+        counting,
+        context,
+        part.start,
+        Some((part.begins, part.twice & part.begins)),
+        each,
+    );
+    let Some(number) = found else {
+        each(
+            Block {
+                executions: 1,
+                ..*part
+            }
+            .entry(),
+        );
+        return;
+    };
+    let at = counting.area.block(number.into());
+    if hardware.hsa_load(at.offset(6 * 8)) == 0 {
+        Block {
+            executions: 0,
+            twice: part.twice & part.begins,
+            ..*part
+        }
+        .store(hardware, at);
+    }
+    count(hardware, counting, number);
+}
+
+/// Gives everything to the host.
+pub(super) fn give_all<H: Hardware>(hardware: &mut H, counting: &Counting, each: &mut Each<'_>) {
+    for number in 0..BLOCKS {
+        let at = counting.area.block(number);
+        let block = Block::fetch(hardware, at);
+        if block.heading != 0 && block.executions != 0 {
+            each(block.entry());
+            hardware.hsa_store(at.offset(5 * 8), 0);
+        }
+    }
+}
+
+/// The place of the block that begins at an address, or of the part of it in which these instructions begin, of which these
+/// count two: one that has it,
+/// or an empty one. `None` if each place that it can have is part of the chain.
+fn place<H: Hardware>(
+    hardware: &mut H,
+    counting: &Counting,
+    context: Context,
+    start: u64,
+    part: Option<(u64, u64)>,
+    each: &mut Each<'_>,
+) -> Option<u16> {
+    let kind = part.map_or(WHOLE, |_| PART);
+    let (begins, twice) = part.unwrap_or((0, 0));
+    let hash = (start ^ begins ^ twice).wrapping_mul(MIX) >> (64 - BLOCKS.trailing_zeros());
+    let places = (hash..hash + TRIES).map(|number| (number % BLOCKS) as u16);
+    let mut empty = None;
+    for number in places.clone() {
+        let at = counting.area.block(number.into());
+        let heading = hardware.hsa_load(at.offset(6 * 8));
+        if heading == 0 {
+            empty = empty.or(Some(number));
+        } else if heading & (STATE | KIND) == context.state | kind
+            && hardware.hsa_load(at) == start
+            && hardware.hsa_load(at.offset(8)) == context.parameter
+            && (part.is_none()
+                || [2, 3].map(|n| hardware.hsa_load(at.offset(8 * n))) == [begins, twice])
+        {
+            return Some(number);
+        }
+    }
+    if empty.is_some() {
+        return empty;
+    }
+    // Another one each time.
+    let turn = (counting.counted % TRIES) as usize;
+    let mut others = places.clone().cycle().skip(turn).take(TRIES as usize);
+    let number = others.find(|number| !counting.chain.contains(number))?;
+    let at = counting.area.block(number.into());
+    let block = Block::fetch(hardware, at);
+    if block.executions != 0 {
+        each(block.entry());
+    }
+    hardware.hsa_store(at.offset(5 * 8), 0);
+    hardware.hsa_store(at.offset(6 * 8), 0);
+    Some(number)
+}
+
+/// Finds the block that begins at an address in a page, by the text of the guest.
+fn decode<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &H,
+    context: Context,
+    page: &Text<'_>,
+    start: u64,
+) -> Block {
+    let first = Virtual(start).byte_index();
+    let mut block = Block {
+        start,
+        parameter: context.parameter,
+        begins: 0,
+        twice: 0,
+        hash: 0,
+        executions: 0,
+        heading: context.state | WHOLE,
+    };
+    let mut halfword = 0;
+    while halfword < LONGEST_RUN && first + 2 * halfword < PAGE {
+        let text = page.at(hardware, first + 2 * halfword);
+        let (begin, here) = (halfword, 1 << 63 >> halfword);
+        block.begins |= here;
+        halfword += length(text[0]) as u64 / 2;
+        if reads_clock(&text) {
+            block.heading |= READS_CLOCK;
+        }
+        if is_execute(u16::from_be_bytes([text[0], text[1]])) {
+            let at = start.wrapping_add(2 * begin);
+            match counts_one(configuration, hardware, page.page.space, at, &text) {
+                Some(true) => {}
+                Some(false) => block.twice |= here,
+                None => {
+                    block.twice |= here;
+                    block.heading |= MAY_COUNT_LESS;
+                }
+            }
+        } else if is_branch(configuration, &text) {
+            block.heading |= ENDS;
+            break;
+        }
+    }
+    block.heading |= halfword << LENGTH;
+    block
+}
+
+/// Whether a text is that of a branch that the machine below has. QEMU has no BRANCH AND SET MODE and no BRANCH AND SAVE AND SET
+/// MODE: they are left to it.
+fn is_branch(configuration: &Configuration, text: &[u8; 6]) -> bool {
+    match text {
+        [0x0B | 0x0C, ..] => return false,
+        // BRANCH INDIRECT ON CONDITION.
+        [0xE3, .., 0x47] if !configuration.facilities.has(MISCELLANEOUS_EXTENSIONS_2) => {
+            return false;
+        }
+        _ => {}
+    }
+    let site = Site {
+        at: 0,
+        next: 0,
+        length_code: 0,
+    };
+    branch(text, &site, &[0; 16], 0).is_some()
+}
+
+/// Whether the clock charges the EXECUTE at an address together with its target as one instruction; `None` if that is not known.
+/// QEMU performs some instructions as part of the EXECUTE, if their length is only in the register.
+fn counts_one<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &H,
+    space: u64,
+    at: u64,
+    text: &[u8; 6],
+) -> Option<bool> {
+    let (target, _) = match insn::decode(text) {
+        execute @ Instruction::Exrl { .. } => insn::target(&execute, at, &[0; 16])?,
+        _ => return None,
+    };
+    let target = Virtual(target);
+    let source = counted::operand(configuration, hardware, space, target)?;
+    let offset = target.byte_index();
+    let doubleword = counted::load(hardware, source, offset & !7);
+    let first = (doubleword << (8 * (offset & 6)) >> 48) as u16;
+    match first {
+        0xD000 | 0xD200 | 0xD400 | 0xD500 | 0xD600 | 0xD700 | 0xDA00 | 0xDC00 | 0xDD00 => {
+            Some(true)
+        }
+        // In a code copy it may be replaced.
+        _ => matches!(source, Source::Frame(_)).then_some(false),
+    }
+}
+
+/// Whether an instruction looks at a clock without a trap: STCK, STCKE, STCKF, EXTRACT CPU TIME, or an EXECUTE, whose target is
+/// not known.
+const fn reads_clock(text: &[u8; 6]) -> bool {
+    match *text {
+        [0xB2, 0x05 | 0x78 | 0x7C, ..] | [0x44, ..] | [0x01, 0x04, ..] => true,
+        [0xC8, second, ..] => second & 15 == 1,
+        [0xC6, second, ..] => second & 15 == 0,
+        _ => false,
+    }
+}
+
+/// Makes the copy of a page as the guest has it where a block is, but for the branch at its end. Returns the hash of what the
+/// guest has.
+fn renew<H: Hardware>(hardware: &mut H, page: &CountedPage, block: &Block) -> u64 {
+    let first = Virtual(block.start).byte_index();
+    let end = (first + block.end().wrapping_sub(block.start)).min(PAGE);
+    let last = Virtual(block.last()).byte_index();
+    let mut hash = block.heading >> LENGTH & 0xFF;
+    for at in (first & !7..end).step_by(8) {
+        let mut mask = u64::MAX;
+        if at < first {
+            mask >>= 8 * (first - at);
+        }
+        if end < at + 8 {
+            mask &= u64::MAX << (8 * (at + 8 - end));
+        }
+        let original = counted::load(hardware, page.source, at);
+        hash = (hash ^ original & mask).wrapping_mul(MIX).rotate_left(23);
+        let wanted = if block.ends() && last & !7 == at {
+            sensitive::replace(original, 1 << (last >> 1 & 3))
+        } else {
+            original
+        };
+        let place = page.copy.offset(at);
+        let copied = hardware.hsa_load(place);
+        if (copied ^ wanted) & mask != 0 {
+            hardware.hsa_store(place, copied & !mask | wanted & mask);
+        }
+    }
+    hash
+}
+
+/// Makes the first bytes of a page, to which an instruction extends from the page before, as the guest has them.
+pub(super) fn renew_beginning<H: Hardware>(hardware: &mut H, page: &CountedPage, bytes: u64) {
+    let mask = !(u64::MAX >> (8 * bytes));
+    let original = counted::load(hardware, page.source, 0);
+    let copied = hardware.hsa_load(page.copy);
+    if (copied ^ original) & mask != 0 {
+        hardware.hsa_store(page.copy, copied & !mask | original & mask);
+    }
+}

@@ -1,0 +1,228 @@
+//! Blocks, by the text of a guest; and what is counted of them.
+
+use super::*;
+use crate::state::counting::{CountedPage, CountingArea, Source};
+use crate::storage::checked::PlacedFrame;
+use crate::storage::shadow;
+use crate::test_machine::Bench;
+use arch::address::Absolute;
+use link::counts::CountEntry;
+
+/// Where the text of the guest is.
+const TEXT: u64 = 0x4000;
+
+const CONTEXT: Context = Context::new(7, 3, counts::DAT);
+
+/// A machine with room for the counts, a page of text, and what is given to the host.
+struct Counter {
+    bench: Bench,
+    counting: Counting,
+    page: CountedPage,
+    given: Vec<CountEntry>,
+}
+
+impl Counter {
+    fn new(text: &[u8]) -> Self {
+        let mut bench = Bench::new();
+        shadow::build_identity(&bench.configuration, &mut bench.hardware);
+        bench.set(TEXT, text);
+        let at = bench.hardware.storage.len() + bench.hardware.hsa.len();
+        let length = bench.hardware.hsa.len() + CountingArea::LENGTH as usize;
+        bench.hardware.hsa.resize(length, 0);
+        let counting = Counting::new(Real(at as u64));
+        let page = CountedPage {
+            space: 0,
+            at: TEXT,
+            place: Real(0),
+            entry: 0,
+            source: Source::Frame(PlacedFrame::in_test(Absolute(TEXT))),
+            copy: counting.area.copy(0),
+        };
+        Self {
+            bench,
+            counting,
+            page,
+            given: Vec::new(),
+        }
+    }
+
+    fn enter(&mut self, start: u64) -> Block {
+        let given = &mut self.given;
+        let found = blocks::enter(
+            &self.bench.configuration,
+            &mut self.bench.hardware,
+            &mut self.counting,
+            CONTEXT,
+            &Text {
+                page: &self.page,
+                behind: None,
+            },
+            start,
+            &mut |entry| given.push(entry),
+        );
+        let (number, block) = found.unwrap();
+        let _ = self.counting.chain.push(number);
+        block
+    }
+
+    /// The guest has executed so many instructions, and is at `here`.
+    fn execute(&mut self, done: u64, here: u64) {
+        let given = &mut self.given;
+        attribute(
+            &mut self.bench.hardware,
+            &mut self.counting,
+            done,
+            here,
+            0,
+            &mut |entry| given.push(entry),
+        );
+    }
+
+    /// The executions of each instruction, by its address.
+    fn finish(mut self) -> (Vec<(u64, u64)>, u64, u64) {
+        let given = &mut self.given;
+        blocks::give_all(&mut self.bench.hardware, &self.counting, &mut |entry| {
+            given.push(entry);
+        });
+        let mut sums = std::collections::BTreeMap::new();
+        for entry in &self.given {
+            for (at, _) in entry.instructions() {
+                *sums.entry(at).or_insert(0) += entry.executions.get();
+            }
+        }
+        let sums = sums.into_iter().collect();
+        (sums, self.counting.counted, self.counting.unmatched)
+    }
+}
+
+/// LR 1,2; LA 3,0(4); EX 5,0(6); BRCT 1,*; LR 1,2.
+const LOOP: [u8; 16] = [
+    0x18, 0x12, 0x41, 0x30, 0x40, 0, 0x44, 0x50, 0x60, 0, 0xA7, 0x16, 0xFF, 0xFB, 0x18, 0x12,
+];
+
+#[test]
+fn a_block_ends_with_the_first_branch_which_alone_is_replaced() {
+    let mut counter = Counter::new(&LOOP);
+    let block = counter.enter(TEXT);
+    assert!(block.ends() && block.reads_clock());
+    assert_eq!((block.last(), block.end()), (TEXT + 10, TEXT + 14));
+    // The EXECUTE counts two.
+    assert_eq!(block.instructions(), 5);
+    let mut copy = [0; 16];
+    counter
+        .bench
+        .hardware
+        .hsa_fetch(counter.page.copy, &mut copy);
+    assert_eq!(copy[..10], LOOP[..10]);
+    assert_ne!(copy[10..12], LOOP[10..12]);
+    assert_eq!(insn::length(copy[10]), 4);
+    let changed = copy[10..14]
+        .try_into()
+        .map(|[a, b, c, d]: [u8; 4]| [a, b, c, d, 0, 0]);
+    assert!(!insn::assigned(&changed.unwrap()));
+}
+
+#[test]
+fn whole_blocks_and_parts_of_them_add_up_and_what_does_not_fit_is_unmatched() {
+    let mut counter = Counter::new(&LOOP);
+    for _ in 0..3 {
+        counter.enter(TEXT);
+        counter.execute(5, TEXT + 14);
+    }
+    // Interrupted behind the second instruction, and behind the EXECUTE.
+    counter.enter(TEXT);
+    counter.execute(2, TEXT + 6);
+    counter.enter(TEXT + 6);
+    counter.execute(2, TEXT + 10);
+    // An EXECUTE that counts one, more than the block has, and another place than its end.
+    for (done, here) in [(3, TEXT + 10), (6, TEXT + 14), (5, TEXT + 10)] {
+        counter.enter(TEXT);
+        counter.execute(done, here);
+    }
+    let (sums, counted, unmatched) = counter.finish();
+    let expected = [(0, 5), (2, 5), (6, 5), (10, 3)].map(|(at, count)| (TEXT + at, count));
+    assert_eq!(sums, expected);
+    assert_eq!((counted, unmatched), (3 * 5 + 2 + 2 + 3, 6 + 5));
+}
+
+#[test]
+fn a_block_whose_text_has_changed_is_given_to_the_host_and_found_anew() {
+    let mut counter = Counter::new(&LOOP);
+    counter.enter(TEXT);
+    counter.execute(5, TEXT + 14);
+    // The branch becomes a load, and what is behind it a branch.
+    counter
+        .bench
+        .set(TEXT + 10, &[0xA7, 0x18, 0, 1, 0x07, 0xFE]);
+    let block = counter.enter(TEXT);
+    assert_eq!((block.last(), block.instructions()), (TEXT + 14, 6));
+    let mut copy = [0; 16];
+    counter
+        .bench
+        .hardware
+        .hsa_fetch(counter.page.copy, &mut copy);
+    assert_eq!(copy[10..14], [0xA7, 0x18, 0, 1]);
+    assert_ne!(copy[14..], [0x07, 0xFE]);
+    counter.execute(6, TEXT + 16);
+    let (sums, counted, unmatched) = counter.finish();
+    let expected = [(0, 2), (2, 2), (6, 2), (10, 2), (14, 1)];
+    assert_eq!(sums, expected.map(|(at, count)| (TEXT + at, count)));
+    assert_eq!((counted, unmatched), (11, 0));
+}
+
+#[test]
+fn what_was_replaced_for_an_overlapping_block_is_put_back() {
+    // LARL whose operand reads as a branch: BCR 15,14 at an offset of four.
+    let mut counter = Counter::new(&[0xC0, 0x10, 0, 0, 0x07, 0xFE, 0x07, 0xFE]);
+    let inner = counter.enter(TEXT + 4);
+    assert_eq!((inner.last(), inner.end()), (TEXT + 4, TEXT + 6));
+    let outer = counter.enter(TEXT);
+    assert_eq!((outer.last(), outer.instructions()), (TEXT + 6, 2));
+    let mut copy = [0; 8];
+    counter
+        .bench
+        .hardware
+        .hsa_fetch(counter.page.copy, &mut copy);
+    assert_eq!(copy[..6], [0xC0, 0x10, 0, 0, 0x07, 0xFE]);
+}
+
+#[test]
+fn straight_text_is_a_chain_of_blocks_up_to_the_end_of_the_page() {
+    let mut counter = Counter::new(&[]);
+    let (mut at, mut count) = (TEXT, 0);
+    while at < TEXT + PAGE {
+        let block = counter.enter(at);
+        assert!(!block.ends());
+        count += block.instructions();
+        at = block.end();
+    }
+    assert_eq!((at, count), (TEXT + PAGE, PAGE / 2));
+    counter.execute(count, at);
+    let (sums, counted, unmatched) = counter.finish();
+    assert_eq!(
+        (sums.len() as u64, counted, unmatched),
+        (PAGE / 2, PAGE / 2, 0)
+    );
+    assert!(sums.iter().all(|&(_, executions)| executions == 1));
+}
+
+#[test]
+fn a_table_that_is_full_gives_to_the_host_and_loses_nothing() {
+    // Each block has one BCR, and there are more than twice as many as there are places.
+    let text = [0x07_u8, 0xFE].repeat(PAGE as usize / 2);
+    let mut counter = Counter::new(&text);
+    for round in 1..=20 {
+        for number in 0..PAGE / 2 {
+            counter.counting.chain.clear();
+            let at = TEXT + 2 * number;
+            // The same text at many addresses.
+            let start = at + round * (1 << 20);
+            counter.enter(start);
+            counter.execute(1, start + 2);
+        }
+    }
+    let (sums, counted, unmatched) = counter.finish();
+    let all = 20 * PAGE / 2;
+    assert_eq!((sums.len() as u64, counted, unmatched), (all, all, 0));
+    assert!(sums.iter().all(|&(_, executions)| executions == 1));
+}
