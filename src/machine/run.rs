@@ -4,6 +4,7 @@ use crate::arch::psw::Psw;
 use crate::cpumf::{CounterSet, Facility};
 use crate::guest::delivery::MOST_IN_A_ROW;
 use crate::guest::measuring::machine_level;
+use crate::guest::recording::counts;
 use crate::guest::recording::per::window;
 use crate::guest::state::account::Mode;
 use crate::guest::state::configuration::Configuration;
@@ -19,7 +20,7 @@ use crate::machine::io::failure::{self, WaitState};
 use crate::machine::io::log;
 use crate::machine::stacks;
 use crate::machine::state::machine::{Cpu, Machine};
-use crate::machine::state::window::Traced;
+use crate::machine::state::window::{Executions, Traced};
 use crate::per::trace::{MOST_TRACES, Traces};
 use core::sync::atomic::Ordering;
 use zerocopy::byteorder::big_endian::U64;
@@ -243,6 +244,15 @@ fn finish_windows(machine: &Machine) {
             return;
         };
         looked.send(cpu.vcpu.address);
+        if let Some(executions) = &mut looked.executions {
+            let Executions {
+                counting, waiting, ..
+            } = &mut **executions;
+            counts::finish(&cpu.vcpu, &mut cpu.native, counting, &mut |entry| {
+                waiting.add(entry);
+            });
+            waiting.finish(counting.unmatched);
+        }
         if let Some(traced) = &mut looked.traced {
             let Traced {
                 traces: its,

@@ -190,6 +190,36 @@ global_asm!(
     "entry_still trap_supervisor_call_still, {supervisor_call_old}, supervisor_call_interruption_still",
     "entry_still trap_external_still, {external_old}, external_interruption_still",
     "entry_still trap_io_still, {io_old}, io_interruption_still",
+    // The same in a window with exact counts. What stops the guest only for these leaves the clock as it is, and what that
+    // took is set back later: see [`super::window`].
+    ".globl trap_program_in_counted_window",
+    "trap_program_in_counted_window:",
+    "stamp",
+    "lgr %r2,%r15",
+    "lg %r15,{stack}(%r0)",
+    "brasl %r14,count_program",
+    "lgr %r6,%r2",
+    "brasl %r14,firmware_pad",
+    "lg %r15,{cpu}(%r0)",
+    "ltgr %r6,%r6",
+    "jz 7f",
+    "ask_window window_program, {program_old}",
+    "leave_program_in_window",
+    "7: lmg %r0,%r14,0(%r15)",
+    "lg %r15,120(%r15)",
+    "lpswe {exit_psw}(%r0)",
+    ".globl trap_supervisor_call_in_counted_window",
+    "trap_supervisor_call_in_counted_window:",
+    "ask_window window_other, {supervisor_call_old}",
+    "brasl %r14,supervisor_call_interruption",
+    "leave_in_window {supervisor_call}",
+    ".globl trap_io_in_counted_window",
+    "trap_io_in_counted_window:",
+    "ask_window window_other, {io_old}",
+    "brasl %r14,io_interruption",
+    "leave_in_window {io}",
+    // These are never only for the window.
+    "7: j .",
     // The same in a window with traces.
     ".globl trap_program_in_traced_window",
     "trap_program_in_traced_window:",
@@ -306,6 +336,9 @@ unsafe extern "C" {
     fn trap_io_still();
     fn trap_program_in_window();
     fn trap_program_in_traced_window();
+    fn trap_program_in_counted_window();
+    fn trap_supervisor_call_in_counted_window();
+    fn trap_io_in_counted_window();
     fn trap_supervisor_call_in_window();
     fn trap_external_in_window();
     fn trap_io_in_window();
@@ -354,19 +387,38 @@ pub fn admit_counted(area: Area) {
     entry::set(area, Class::InputOutput, trap_io_counted);
 }
 
-/// From now on what the traps of the CPU with this prefix area take more than in the first run is set back. With traces
-/// some program interruptions are only for the window.
-pub fn admit_window(area: Area, has_traces: bool) {
+/// What a window has beside its samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// Nothing.
+    Nothing,
+    /// Traces: some program interruptions are only for the window.
+    Traces,
+    /// Exact counts: so are many.
+    Counts,
+}
+
+/// From now on what the traps of the CPU with this prefix area take more than in the first run is set back.
+pub fn admit_window(area: Area, beside: Beside) {
     area.prepare_window();
     entry::set(area, Class::External, trap_external_in_window);
-    entry::set(area, Class::SupervisorCall, trap_supervisor_call_in_window);
-    let program = if has_traces {
-        trap_program_in_traced_window
+    if beside == Beside::Counts {
+        entry::set(
+            area,
+            Class::SupervisorCall,
+            trap_supervisor_call_in_counted_window,
+        );
+        entry::set(area, Class::InputOutput, trap_io_in_counted_window);
     } else {
-        trap_program_in_window
+        entry::set(area, Class::SupervisorCall, trap_supervisor_call_in_window);
+        entry::set(area, Class::InputOutput, trap_io_in_window);
+    }
+    let program = match beside {
+        Beside::Nothing => trap_program_in_window,
+        Beside::Traces => trap_program_in_traced_window,
+        Beside::Counts => trap_program_in_counted_window,
     };
     entry::set(area, Class::Program, program);
-    entry::set(area, Class::InputOutput, trap_io_in_window);
 }
 
 /// From now on the clock of the guest of the CPU with this prefix area stands still while a trap is handled.

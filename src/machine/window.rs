@@ -6,6 +6,7 @@
 //!
 //! Everything here leaves alone what the path of a trap uses: the account, the virtual CPU and the output that waits.
 
+use crate::arch::address::Real;
 use crate::arch::interruption::{Class, external};
 use crate::arch::psw::Psw;
 use crate::cpumf::sampling::block::BasicEntry;
@@ -14,34 +15,59 @@ use crate::guest::delivery::PER_EVENT;
 use crate::guest::hardware::Hardware;
 use crate::guest::measuring::schedule;
 use crate::guest::measuring::window::{self, Interrupted};
+use crate::guest::recording::counts::{self, Interrupted as Interruption};
 use crate::guest::recording::per::window as traces;
 use crate::guest::state::account::{Account, Mode};
 use crate::guest::state::configuration::Configuration;
+use crate::guest::state::schedule::NEVER;
 use crate::guest::state::vcpu::Vcpu;
 use crate::guest::state::window::Window;
 use crate::guest::state::window_traces::WindowTraces;
 use crate::link::loader;
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::{self, Area, WindowArea};
-use crate::machine::hardware::set_back::{AROUND_EXIT, SPARE};
+use crate::machine::hardware::set_back::{
+    AROUND_EXIT, AROUND_GUEST, AROUND_STAMP, SPARE, SPARE_OF_PAD,
+};
 use crate::machine::hardware::wait;
 use crate::machine::native::Native;
 use crate::machine::state::machine::Cpu;
-use crate::machine::state::window::{Looked, Traced};
-use crate::machine::trap;
+use crate::machine::state::window::{Executions, Looked, Traced};
+use crate::machine::trap::{self, Beside};
 use crate::per::trace::Traces;
 extern crate alloc;
 use alloc::boxed::Box;
 
 /// From now on this CPU, which has this prefix area, has a window. At IPL only.
-pub fn begin(area: Area, cpu: &mut Cpu, wanted: &loader::Window, traces: Traces) {
-    let (from, to) = (wanted.from.get(), wanted.to.get());
-    let window = Window::new(from, to, wanted.interval.get());
+/// Executions are counted if there is storage for that: in the whole run if no window is wanted.
+pub fn begin(
+    area: Area,
+    cpu: &mut Cpu,
+    wanted: &loader::Window,
+    traces: Traces,
+    counting: Option<Real>,
+) {
+    let window = if wanted.is_wanted() {
+        Window::new(wanted.from.get(), wanted.to.get(), wanted.interval.get())
+    } else {
+        Window::new(0, u64::MAX, NEVER)
+    };
     let mut looked = Looked::new(window);
     if !traces.is_empty() {
         looked.traced = Some(Box::new(Traced::new(cpu.vcpu.address, traces)));
     }
-    trap::admit_window(area, looked.traced.is_some());
+    if let Some(at) = counting {
+        cpu.native.hsa_fill(at, loader::COUNTING_STORAGE, 0);
+        looked.executions = Some(Box::new(Executions::new(cpu.vcpu.address, at)));
+    }
+    let beside = if looked.executions.is_some() {
+        Beside::Counts
+    } else if looked.traced.is_some() {
+        Beside::Traces
+    } else {
+        Beside::Nothing
+    };
+    trap::admit_window(area, beside);
     cpu.window = Some(Box::new(looked));
 }
 
@@ -50,27 +76,121 @@ pub fn begin(area: Area, cpu: &mut Cpu, wanted: &loader::Window, traces: Traces)
 const AROUND_ENTRY: u64 = 6;
 const AROUND_SAMPLE: u64 = 7;
 
-/// Says to the trap entry how to set back what began when the clock showed `began`.
-fn settle(cpu: &Cpu, began: u64, beyond: u64, comparator: u64, is_ours: bool) {
+/// Says to the trap entry how to set back what began when the clock showed `began`, or would have shown it but for what was
+/// left to set back.
+fn settle(cpu: &mut Cpu, began: u64, beyond: u64, comparator: u64, is_ours: bool) {
     let found = lowcore::WINDOW.get();
+    let left = executions(cpu).map_or(0, |of| core::mem::take(&mut of.counted.left));
     let account = &cpu.vcpu.account;
     let rest = cpu.native.timer_zero().wrapping_sub(began) as i64;
-    let back = window::back(account.mode, began, beyond, found.timer, rest);
-    let shift = match account.mode {
-        Mode::Exact { shift } => shift,
-        Mode::RealTime => 0,
+    let timer = found.timer.wrapping_add(left);
+    let back = window::back(account.mode, began, beyond, timer, rest);
+    // When the guest goes on behind a stop, the timer may not have expired yet.
+    let expires_later = rest.wrapping_add(account.units(beyond) as i64) > 0;
+    let new_timer = if is_ours && (timer as i64) < 0 && expires_later {
+        window::timer_of(account, beyond, timer)
+    } else {
+        back.timer
     };
     lowcore::set_window(WindowArea {
-        target: window::moment(account, began, instruction::stckf(), SPARE),
+        target: window::moment(account, began + left, instruction::stckf(), SPARE),
         rounding: 256,
-        shift: 9 + u64::from(shift),
-        new_timer: back.timer,
+        shift: shift_of(account),
+        new_timer,
         clock: back.clock,
         comparator,
         after: back.fill,
         is_ours: is_ours.into(),
         ..found
     });
+}
+
+/// How far right a product of clock units is shifted that counts instructions.
+const fn shift_of(account: &Account) -> u64 {
+    match account.mode {
+        Mode::Exact { shift } => 9 + shift as u64,
+        Mode::RealTime => 9,
+    }
+}
+
+/// Lets a whole number of steps pass since the last stamp, so that the clock can be set back by it later: up to the next
+/// stamp, or with `beyond` instructions that are to be set back, too, up to the guest.
+fn pad(cpu: &mut Cpu, beyond: u64) {
+    let account = cpu.vcpu.account;
+    let Some(CountsOf { counted, .. }) = executions(cpu) else {
+        return;
+    };
+    // The stamp showed what was left to set back, too.
+    let began = account.entered + counted.left;
+    let target = window::moment(&account, began, instruction::stckf(), SPARE_OF_PAD);
+    let (steps, fill) = window::steps(beyond);
+    counted.left += target - began + window::units_of(&account, steps);
+    lowcore::set_window(WindowArea {
+        target,
+        rounding: 256,
+        shift: shift_of(&account),
+        after: fill,
+        ..lowcore::WINDOW.get()
+    });
+}
+
+/// The stamp of the last trap as it would be but for what was left to set back.
+fn correct_stamp(cpu: &mut Cpu) {
+    if let Some(CountsOf { counted, vcpu, .. }) = executions(cpu) {
+        vcpu.account.entered = vcpu.account.entered.wrapping_sub(counted.left);
+    }
+}
+
+/// A program interruption has come in a window with exact counts, and nothing but the general registers and the clock has been
+/// stored. Returns zero if it is only for the counts and the guest goes on at once.
+#[unsafe(no_mangle)]
+extern "C" fn count_program(cpu: &mut Cpu) -> u64 {
+    correct_stamp(cpu);
+    let Some(of) = executions(cpu) else { return 1 };
+    let old = counts::seen(&mut of.counted.counting, lowcore::PROGRAM_OLD.get());
+    let interrupted = Interruption {
+        old,
+        identification: lowcore::PROGRAM_IDENTIFICATION.get(),
+        translation: lowcore::TRANSLATION_EXCEPTION.get(),
+    };
+    let stopped = stop_counted(cpu, &interrupted);
+    let Some(CountsOf { counted, .. }) = executions(cpu) else {
+        return 1;
+    };
+    counted.stopped = stopped;
+    counted.waiting.show_life();
+    let may_wait = !counted.counting.reads_clock();
+    match stopped {
+        Some(overhead) if may_wait && !is_due_soon(cpu) => {
+            pad(cpu, AROUND_GUEST + overhead);
+            0
+        }
+        _ => {
+            pad(cpu, AROUND_STAMP);
+            1
+        }
+    }
+}
+
+/// Whether a timer would interrupt soon by the clock, which is ahead of the guest's.
+fn is_due_soon(cpu: &mut Cpu) -> bool {
+    // Clock units of more instructions than a stop takes, but for rare ones.
+    const SOON: u64 = 1 << 14;
+    let (comparator, zero) = (cpu.native.comparator(), cpu.native.timer_zero());
+    let entered = cpu.vcpu.account.entered;
+    let Some(CountsOf { counted, .. }) = executions(cpu) else {
+        return true;
+    };
+    let then = entered.saturating_add(counted.left + SOON);
+    then >= comparator || zero.wrapping_sub(then) as i64 <= 0
+}
+
+/// Another interruption has come in a window with exact counts.
+#[unsafe(no_mangle)]
+extern "C" fn window_other(cpu: &mut Cpu) {
+    correct_stamp(cpu);
+    let now = cpu.vcpu.account.entered;
+    settle(cpu, now, AROUND_ENTRY, cpu.native.comparator(), false);
 }
 
 /// A trap of a class is complete but for its exit.
@@ -80,6 +200,7 @@ extern "C" fn window_exit(cpu: &mut Cpu, class: Class) {
     let mut comparator = cpu.native.comparator();
     let exit = cpu.machine.configuration.charges.exit;
     go_on_traced(cpu, class, began);
+    go_on_counted(cpu, began);
     if let Some(looked) = &mut cpu.window {
         if looked.window.is_over(began) {
             // The traps that follow are as in the first run.
@@ -97,6 +218,7 @@ extern "C" fn window_exit(cpu: &mut Cpu, class: Class) {
 /// An external interruption has come, and nothing but the general registers and the clock has been stored.
 #[unsafe(no_mangle)]
 extern "C" fn window_external(cpu: &mut Cpu) {
+    correct_stamp(cpu);
     let first_run = cpu.native.comparator();
     let charges = &cpu.machine.configuration.charges;
     let overhead = charges.overhead[Class::External as usize];
@@ -111,6 +233,10 @@ extern "C" fn window_external(cpu: &mut Cpu) {
     {
         interrupted = looked.window.interrupted(&account, overhead, first_run);
     }
+    let is_early = is_timer && is_early(cpu, code);
+    if is_early {
+        interrupted = Interrupted::Nothing;
+    }
     let old = lowcore::EXTERNAL_OLD.get();
     if interrupted == Interrupted::Sample {
         take(cpu, &account, old);
@@ -119,6 +245,8 @@ extern "C" fn window_external(cpu: &mut Cpu) {
     let is_traced = is_traced(cpu);
     if is_traced && (is_ours || is_timer) && old.address != lowcore::EXIT_PSW.get().address {
         look_at_next(cpu, old);
+    } else if is_timer && let Some(looking) = look_counted(cpu, old) {
+        lowcore::set_exit_psw(looking);
     } else if is_ours {
         // The answer to a service call is an external interruption, too.
         lowcore::set_exit_psw(old);
@@ -130,13 +258,34 @@ extern "C" fn window_external(cpu: &mut Cpu) {
         return;
     }
     resume(cpu, overhead);
-    if code == external::CPU_TIMER {
+    let area = lowcore::WINDOW.get();
+    if code == external::CPU_TIMER && area.new_timer >> 62 != 0 {
         // It is set to less than zero as its greatest value, and nothing would be pending any more.
         lowcore::set_window(WindowArea {
             new_timer: 0,
-            ..lowcore::WINDOW.get()
+            ..area
         });
     }
+}
+
+/// Whether a timer has interrupted only because the clock is ahead of the guest's, or was, as QEMU does not forget that a CPU timer
+/// has expired when it is set. If it interrupts at the same moment again, it is due.
+fn is_early(cpu: &mut Cpu, code: u16) -> bool {
+    let charges = &cpu.machine.configuration.charges;
+    let account = &cpu.vcpu.account;
+    let entry = charges.overhead[Class::External as usize] - charges.exit;
+    let then = account.entered.wrapping_sub(account.units(entry));
+    let (comparator, zero) = (cpu.native.comparator(), cpu.native.timer_zero());
+    let Some(CountsOf { counted, .. }) = executions(cpu) else {
+        return false;
+    };
+    let is_early = match code {
+        external::CLOCK_COMPARATOR => then < comparator,
+        _ => (then.wrapping_sub(zero) as i64) < 0,
+    };
+    let moment = Some((code, then));
+    let is_again = core::mem::replace(&mut counted.early, moment) == moment;
+    is_early && !is_again
 }
 
 /// A program interruption has come in a window with traces, and nothing but the general registers and the clock has been
@@ -148,6 +297,11 @@ extern "C" fn window_program(cpu: &mut Cpu) {
     let mut old = lowcore::PROGRAM_OLD.get();
     if let Some(parts) = parts(cpu) {
         old = traces::seen(&mut parts.traced.traces, old);
+    }
+    correct_stamp(cpu);
+    if let Some(overhead) = executions(cpu).and_then(|of| of.counted.stopped.take()) {
+        resume(cpu, overhead);
+        return;
     }
     if is_traced && identification as u16 == PER_EVENT {
         let charges = &cpu.machine.configuration.charges;
@@ -165,6 +319,74 @@ extern "C" fn window_program(cpu: &mut Cpu) {
     }
     let now = cpu.vcpu.account.entered;
     settle(cpu, now, AROUND_ENTRY, cpu.native.comparator(), false);
+}
+
+/// Counts, on the way out of a trap, what the guest has executed.
+#[inline(never)]
+fn go_on_counted(cpu: &mut Cpu, now: u64) {
+    let Some(CountsOf {
+        window,
+        counted,
+        vcpu,
+        configuration,
+        native,
+    }) = executions(cpu)
+    else {
+        return;
+    };
+    let Executions {
+        counting, waiting, ..
+    } = counted;
+    let real = lowcore::EXIT_PSW.get();
+    let real = if window.has(now) {
+        counts::trapped(vcpu, configuration, native, counting, real, &mut |entry| {
+            waiting.add(entry);
+        })
+    } else {
+        counts::skip(vcpu, native, counting, real)
+    };
+    lowcore::set_exit_psw(real);
+}
+
+/// A program interruption has come. If it is only for the counts, counts what the guest has executed, prepares the exit, and
+/// returns the overhead. If not, it becomes what it is in the first run.
+#[inline(never)]
+fn stop_counted(cpu: &mut Cpu, interrupted: &Interruption) -> Option<u64> {
+    let CountsOf {
+        counted,
+        vcpu,
+        configuration,
+        native,
+        ..
+    } = executions(cpu)?;
+    let Executions {
+        counting, waiting, ..
+    } = counted;
+    let stopped = counts::stopped(
+        vcpu,
+        configuration,
+        native,
+        counting,
+        interrupted,
+        &mut |entry| waiting.add(entry),
+    );
+    if let Some((real, overhead)) = stopped {
+        lowcore::set_exit_psw(real);
+        return Some(overhead);
+    }
+    if counting.is_on() {
+        let first_run = counts::as_without(vcpu, native, interrupted);
+        wait::closed(|| {
+            lowcore::set_program_interruption(first_run.identification, first_run.old);
+            lowcore::set_translation_exception(first_run.translation);
+        });
+    }
+    None
+}
+
+/// The PSW with which the hardware is to try to fetch the next instruction first, if it is.
+fn look_counted(cpu: &mut Cpu, old: Psw) -> Option<Psw> {
+    counts::look(&mut executions(cpu)?.counted.counting, old)
 }
 
 /// Lets the guest go on after an interruption that was only for the window.
@@ -213,6 +435,27 @@ fn parts(cpu: &mut Cpu) -> Option<Parts<'_>> {
     Some(Parts {
         window: looked.window,
         traced: looked.traced.as_mut()?,
+        vcpu: &mut cpu.vcpu,
+        configuration: &cpu.machine.configuration,
+        native: &mut cpu.native,
+    })
+}
+
+/// What counting takes of a CPU.
+struct CountsOf<'c> {
+    window: Window,
+    counted: &'c mut Executions,
+    vcpu: &'c mut Vcpu,
+    configuration: &'static Configuration,
+    native: &'c mut Native,
+}
+
+/// What counting takes of a CPU, if its window has counts.
+fn executions(cpu: &mut Cpu) -> Option<CountsOf<'_>> {
+    let looked = cpu.window.as_mut()?;
+    Some(CountsOf {
+        window: looked.window,
+        counted: looked.executions.as_mut()?,
         vcpu: &mut cpu.vcpu,
         configuration: &cpu.machine.configuration,
         native: &mut cpu.native,

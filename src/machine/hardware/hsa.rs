@@ -6,6 +6,8 @@
 //!
 //! The guest's program is kept at its end, where a host that knows the storage stages it.
 //!
+//! A machine that counts executions has more storage for that, behind all this.
+//!
 //! If there is more storage, then this part is a hole in the guest's storage, and what grows with storage (shadow
 //! tables, code copies, page states) is in another part at the end of storage.
 
@@ -55,6 +57,19 @@ pub struct Needs {
     pub devices: u64,
     /// Whether the machine is strict.
     pub is_strict: bool,
+    /// Whether the machine counts executions: then the end of storage is not the run's, but for the counts.
+    pub counts: bool,
+}
+
+impl Needs {
+    /// Bytes for the counts, at the end of storage.
+    fn counting(&self) -> u64 {
+        if self.counts {
+            loader::COUNTING_STORAGE * self.cpus.clamp(1, MAXIMUM_CPUS) as u64
+        } else {
+            0
+        }
+    }
 }
 
 /// The prefix of a real CPU. Only the plan makes one, so its 8 KiB are in the HSA.
@@ -134,6 +149,8 @@ pub struct Plan {
     pub unused: u64,
     /// The guest's program as it was staged: from here to `end`.
     pub kept: u64,
+    /// What the CPUs have for exact counts, [`loader::COUNTING_STORAGE`] bytes each: where it begins, if there is any.
+    pub counting: Option<Real>,
 }
 
 /// Allocates the HSA from its base upwards, and its other part, if there is one.
@@ -167,6 +184,15 @@ impl Plan {
     /// `None` if that is too little.
     #[must_use]
     pub fn new(storage: u64, increment: u64, needs: Needs) -> Option<Self> {
+        let storage = storage.checked_sub(needs.counting())?;
+        let plan = Self::without_counting(storage, increment, needs)?;
+        Some(Self {
+            counting: needs.counts.then_some(Real(storage)),
+            ..plan
+        })
+    }
+
+    fn without_counting(storage: u64, increment: u64, needs: Needs) -> Option<Self> {
         let end = storage.min(HSA_END);
         if end < LEAST_STORAGE {
             return None;
@@ -282,6 +308,7 @@ impl Plan {
             caches,
             unused,
             kept: unused,
+            counting: None,
         }
     }
 }

@@ -310,6 +310,11 @@ pub fn set_program_interruption(identification: u32, old: Psw) {
     PROGRAM_OLD.set(old);
 }
 
+/// Sets the translation-exception identification of the last program interruption, in the same way.
+pub fn set_translation_exception(identification: u64) {
+    TRANSLATION_EXCEPTION.set(identification);
+}
+
 /// Notes what control register 0 holds.
 pub fn set_control_0(value: u64) {
     CONTROL_0.set(value);

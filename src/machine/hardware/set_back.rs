@@ -15,6 +15,16 @@ pub const SPARE: u64 = 300;
 /// SET CLOCK, and in the exit.
 pub const AROUND_EXIT: u64 = 5;
 
+/// More instructions than any pad has: [`SPARE_OF_PAD`], and twice what rounds to steps.
+const PADS: u64 = 512;
+
+/// As [`SPARE`] for a pad.
+pub const SPARE_OF_PAD: u64 = 150;
+
+/// Instructions around those that are counted by the clock, where a pad ends at the next stamp, or in the guest.
+pub const AROUND_STAMP: u64 = 16;
+pub const AROUND_GUEST: u64 = 16;
+
 global_asm!(
     // Uses %r1 and %r2. Returns by %r14.
     ".globl firmware_set_back",
@@ -35,6 +45,26 @@ global_asm!(
     "lg %r1,{after}(%r0)",
     "1: brctg %r1,1b",
     "br %r14",
+    // Lets time pass until the target, and then some more instructions, without loops: at most PADS in all. Uses %r1 and %r2.
+    ".globl firmware_pad",
+    "firmware_pad:",
+    ".insn s,0xb27c0000,{now}(%r0)",
+    "lg %r1,{target}(%r0)",
+    "slg %r1,{now}(%r0)",
+    "msgfi %r1,125",
+    "alg %r1,{rounding}(%r0)",
+    "lg %r2,{shift}(%r0)",
+    "srlg %r1,%r1,0(%r2)",
+    "alg %r1,{after}(%r0)",
+    "larl %r2,2f",
+    "sgr %r2,%r1",
+    "sgr %r2,%r1",
+    "br %r2",
+    ".rept {pads}",
+    "lr %r1,%r1",
+    ".endr",
+    "2: br %r14",
+    pads = const PADS,
     now = const offset_of!(Lowcore, window) + offset_of!(WindowArea, now),
     target = const offset_of!(Lowcore, window) + offset_of!(WindowArea, target),
     rounding = const offset_of!(Lowcore, window) + offset_of!(WindowArea, rounding),

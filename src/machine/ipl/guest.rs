@@ -335,7 +335,8 @@ pub(super) fn start(
             count::begin(area, unsafe { &mut *cell.get() });
         }
     }
-    if block.window.is_wanted() && exact {
+    let counting = machine.plan.counting.filter(|_| exact);
+    if (block.window.is_wanted() || counting.is_some()) && exact {
         let traces = operator::traces::of_window(block.commands().unwrap_or_default());
         for ((number, cell), area) in machine.cpus.iter().enumerate().zip(areas) {
             let area = if number == 0 {
@@ -344,7 +345,10 @@ pub(super) fn start(
                 Area::at(area.prefix)
             };
             // SAFETY: as above.
-            window::begin(area, unsafe { &mut *cell.get() }, &block.window, traces);
+            let cpu = unsafe { &mut *cell.get() };
+            let counting =
+                counting.map(|first| first.offset(number as u64 * loader::COUNTING_STORAGE));
+            window::begin(area, cpu, &block.window, traces, counting);
         }
     }
     if block.has(flags::STILL_CLOCK) && exact {

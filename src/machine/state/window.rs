@@ -1,8 +1,11 @@
-//! The samples of a CPU's window, until they are sent.
+//! The samples, events and counts of a CPU's window, until they are sent.
 
+use crate::arch::address::Real;
 use crate::cpumf::sampling::block::BasicEntry;
+use crate::guest::state::counting::Counting;
 use crate::guest::state::window::Window;
 use crate::guest::state::window_traces::WindowTraces;
+use crate::link::counts::{CountEntry, CountsHead, MOST_ENTRIES};
 use crate::link::frame::Channel;
 use crate::link::trace::{Event, Stream};
 use crate::link::window::{MOST_SAMPLES, WindowHead};
@@ -28,6 +31,92 @@ pub struct Looked {
     pub sequence: u32,
     /// Its traces, if there are any.
     pub traced: Option<Box<Traced>>,
+    /// Its exact counts, if it has some.
+    pub executions: Option<Box<Executions>>,
+}
+
+/// The exact counts of a window, and those that wait to be sent.
+#[derive(Debug)]
+pub struct Executions {
+    /// What the CPU needs to count.
+    pub counting: Counting,
+    /// The counts that wait.
+    pub waiting: Waiting,
+    /// By how many clock units the clock is ahead of the guest's, which is left to set back: whole steps.
+    pub left: u64,
+    /// The overhead of a stop after which the clock is set back before the guest goes on.
+    pub stopped: Option<u64>,
+    /// Which timer last interrupted, and when: its code and the guest's clock.
+    pub early: Option<(u16, u64)>,
+}
+
+/// Counts that wait to be sent.
+#[derive(Debug)]
+pub struct Waiting {
+    head: CountsHead,
+    entries: heapless::Vec<CountEntry, MOST_ENTRIES>,
+    /// Stops since the last payload.
+    stops: u32,
+}
+
+impl Executions {
+    /// Nothing was counted on this CPU, which has this area for it.
+    #[must_use]
+    pub fn new(cpu: u16, area: Real) -> Self {
+        Self {
+            counting: Counting::new(area),
+            waiting: Waiting {
+                head: CountsHead {
+                    cpu: cpu.into(),
+                    ..CountsHead::default()
+                },
+                entries: heapless::Vec::new(),
+                stops: 0,
+            },
+            left: 0,
+            stopped: None,
+            early: None,
+        }
+    }
+}
+
+impl Waiting {
+    /// Adds counts; sends those before them if there is no room.
+    pub fn add(&mut self, entry: CountEntry) {
+        if self.entries.is_full() {
+            self.send();
+        }
+        let executions = entry.executions.get();
+        self.head.counted += entry.instructions_of_one().wrapping_mul(executions);
+        let _ = self.entries.push(entry);
+    }
+
+    /// The guest has stopped. If nothing was sent for long, sends what there is: the host would take a silent machine for one
+    /// that hangs.
+    pub fn show_life(&mut self) {
+        const LONG: u32 = 1 << 18;
+        self.stops += 1;
+        if self.stops == LONG {
+            self.send();
+        }
+    }
+
+    fn send(&mut self) {
+        self.stops = 0;
+        self.head.count.set(self.entries.len() as u16);
+        console::send_aside(
+            Channel::Counts,
+            &[self.head.as_bytes(), self.entries.as_bytes()],
+        );
+        self.head.sequence += 1;
+        self.entries.clear();
+    }
+
+    /// Sends the counts that wait, and how many instructions were executed beside them.
+    pub fn finish(&mut self, unmatched: u64) {
+        self.head.unmatched.set(unmatched);
+        self.send();
+    }
 }
 
 /// The traces of a window, and their events that wait to be sent.
@@ -85,6 +174,7 @@ impl Looked {
             tod: 0,
             sequence: 0,
             traced: None,
+            executions: None,
         }
     }
 
