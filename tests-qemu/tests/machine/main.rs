@@ -9,6 +9,7 @@ mod caches;
 mod chances;
 mod configuration;
 mod counting;
+mod counts;
 mod ends;
 mod faults;
 mod held;

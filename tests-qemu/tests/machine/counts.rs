@@ -1,0 +1,184 @@
+//! Exact counts are true, and a run that is counted is the run without counts.
+
+use std::collections::BTreeMap;
+
+use measure::{
+    computer::progress::Progress,
+    counts::Counts,
+    events::file,
+    machine::run::{self, RunOutcome},
+    options::RunOptions,
+    report::Report,
+    views::{
+        json,
+        trace::{self, Form, TraceOptions},
+    },
+};
+use millimeter::link::trace::parse;
+use tempfile::TempDir;
+use tests_qemu::{ipl, suite::test};
+
+/// Guests whose time, samples and output would show a clock that is off by an instruction: they look at the clock, set timers, or
+/// sample themselves; and some that execute text that changes, from the ends of pages, or by EXECUTE.
+const GUESTS: [&str; 13] = [
+    "b_clock",
+    "b_comparator_at_page",
+    "b_alert_both",
+    "b_addressing_mode",
+    "b_access_register_mode",
+    "b_psw_mask",
+    "b_epsw_condition_code",
+    "b_page_end",
+    "b_stfl",
+    "b_self_modified",
+    "b_self_stored",
+    "b_execute_modified",
+    "simple",
+];
+
+/// The run with its counts, and the run without.
+struct Both {
+    plain: RunOutcome,
+    counted: RunOutcome,
+    counts: Counts,
+    _directory: TempDir,
+}
+
+/// Both runs, of which the guest has done the same in the same time.
+fn both(options: &RunOptions) -> Both {
+    let plain = ipl::above(options).unwrap();
+    let directory = TempDir::new().unwrap();
+    let out = directory.path().join("run");
+    let counting = RunOptions {
+        count_executions: true,
+        out: Some(out.clone()),
+        ..options.clone()
+    };
+    let counted = run::run(&counting, &Progress::Silent).unwrap();
+    let guest = &options.guest;
+    assert_eq!(counted.end.exit_code(), plain.end.exit_code(), "{guest}");
+    assert_eq!(counted.console, plain.console, "{guest}");
+    let [one, two] = [&counted, &plain].map(|outcome| &outcome.report);
+    let of_guest = |report: &Report| {
+        let totals = report.record.totals.iter();
+        let of_cpu = totals.map(|cpu| (cpu.guest_cycles, cpu.guest_instructions));
+        of_cpu.collect::<Vec<_>>()
+    };
+    assert_eq!(of_guest(one), of_guest(two), "{guest}");
+    assert_eq!(one.sdb_sha256, two.sdb_sha256, "{guest}");
+    let counts = Counts::read(&out, &one.record).unwrap();
+    Both {
+        counts: counts.expect("the run has counts"),
+        plain,
+        counted,
+        _directory: directory,
+    }
+}
+
+/// Both runs, in which the machine has done the same, too.
+fn alike(options: &RunOptions) -> Both {
+    let both = both(options);
+    let of_machine = |outcome: &RunOutcome| {
+        let text = json::text(&outcome.report).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let totals = outcome.report.record.totals.iter();
+        let traps = totals.map(|cpu| cpu.traps);
+        (value["counters"].clone(), traps.collect::<Vec<_>>())
+    };
+    let [one, two] = [&both.counted, &both.plain].map(of_machine);
+    assert_eq!(one, two, "{:?}", options.guest);
+    both
+}
+
+/// The run is the same, and everything that it executed was counted.
+fn all_of(options: &RunOptions) -> Both {
+    let both = alike(options);
+    let totals = &both.counted.report.record.totals;
+    let executed: u64 = totals.iter().map(|cpu| cpu.guest_instructions).sum();
+    let found = (both.counts.counted(), both.counts.unmatched());
+    assert_eq!(found, (executed, 0), "{:?}", options.guest);
+    both
+}
+
+#[test]
+fn a_counted_run_is_the_run_without_counts_and_its_counts_add_up_to_the_instruction_counter() {
+    for guest in GUESTS {
+        all_of(&ipl::options(guest));
+    }
+}
+
+#[test]
+fn instructions_in_a_loop_were_executed_as_often_as_its_source_says() {
+    let both = all_of(&ipl::options("simple"));
+    let times = both.counts.executed.values().map(|found| found.times);
+    // Ten instructions, and a hundred thousand rounds.
+    assert_eq!(times.filter(|&times| times == 100_000).count(), 10);
+}
+
+#[test]
+fn each_instruction_was_executed_as_often_as_a_trace_of_all_has_it() {
+    for guest in ["b_psw_mask", "b_epsw_condition_code", "b_page_end"] {
+        let directory = TempDir::new().unwrap();
+        let out = directory.path().join("run");
+        let options = TraceOptions {
+            run: RunOptions {
+                operator: vec!["PER FETCH TRACE".to_owned()],
+                out: Some(out.clone()),
+                ..ipl::options(guest)
+            },
+            exact: Some(directory.path().join("instructions")),
+            form: Form::Text,
+        };
+        let outcome = trace::run(&options, &Progress::Silent, &mut Vec::new()).unwrap();
+        assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
+        let mut traced: BTreeMap<u64, u64> = BTreeMap::new();
+        file::read(&out, |payload| {
+            parse(payload, |event| {
+                // One that met an exception was not completed, but for a supervisor call.
+                if event.head.code.get() == 0 {
+                    *traced.entry(event.head.at.get()).or_default() += 1;
+                }
+            })?;
+            Ok(true)
+        })
+        .unwrap();
+        let mut counted: BTreeMap<u64, u64> = BTreeMap::new();
+        for (instruction, found) in &all_of(&ipl::options(guest)).counts.executed {
+            *counted.entry(instruction.address).or_default() += found.times;
+        }
+        let differ = |at: &u64| counted.get(at) != traced.get(at);
+        let all = counted.keys().chain(traced.keys());
+        let different: Vec<_> = all
+            .filter(|at| differ(at))
+            .map(|at| format!("{at:X}: {:?} {:?}", counted.get(at), traced.get(at)))
+            .collect();
+        assert_eq!(different, Vec::<String>::new(), "{guest}");
+    }
+}
+
+#[test]
+fn every_cpu_has_its_own_counts() {
+    let both = all_of(&ipl::options("b_group_counters"));
+    let totals = both.counted.report.record.totals.iter();
+    let executed: Vec<_> = totals.map(|cpu| cpu.guest_instructions).collect();
+    let counted: Vec<_> = both.counts.cpus.iter().map(|cpu| cpu.counted).collect();
+    assert_eq!(counted, executed);
+}
+
+#[test]
+#[ignore = "long: cargo soak runs it"]
+fn a_run_that_is_counted_executes_random_instructions_as_without() {
+    // A control program whose instructions are random has a trap more or less now and then.
+    for (found, most) in [
+        (alike(&ipl::options("random")), 100),
+        (both(&ipl::options("random-supervisor")), 5000),
+    ] {
+        let totals = &found.counted.report.record.totals[0];
+        // Some exceptions of instructions that cannot be executed are charged wrongly.
+        let sum = found.counts.counted() + found.counts.unmatched();
+        let difference = totals.guest_instructions.abs_diff(sum);
+        assert!(difference < 200, "{difference}");
+        let unmatched = found.counts.unmatched();
+        assert!(unmatched < most, "{unmatched}");
+    }
+}
