@@ -11,7 +11,7 @@ use link::window::{self, ENTRY, WindowHead};
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use crate::folder::{
-    self, CONSOLE, EVENTS, SYMBOLS, counts_name,
+    self, CONSOLE, EVENTS, SYMBOLS,
     record::{RunRecord, WindowRecord},
     sdb_name, window_name,
 };
@@ -42,11 +42,7 @@ pub fn compose(
         shown.missed += missed;
     }
     let events = (!traces.is_empty()).then_some(EVENTS);
-    // A run with exact counts has those of the window.
-    let counts = record.counts.iter().map(|counts| counts_name(counts.cpu));
-    let others = [SYMBOLS, CONSOLE].into_iter().chain(events);
-    for name in others.map(str::to_owned).chain(counts) {
-        let name = &name[..];
+    for name in [SYMBOLS, CONSOLE].into_iter().chain(events) {
         let path = repeated.join(name);
         if path.exists() {
             // Events can be many.

@@ -68,6 +68,11 @@ pub fn check(record: &RunRecord, directory: &Path) -> Result<Asked> {
             "the run in {place} counted its traps, which a window cannot; make it anew without that"
         );
     }
+    if record.count_executions {
+        bail!(
+            "the run in {place} counted executions, which a window cannot; make it anew without --count"
+        );
+    }
     if record.begin == 0 {
         bail!(
             "the run in {place} has no date: it went on from a kept system at the time of that day; make it anew with --rtc, as \
@@ -165,6 +170,7 @@ mod tests {
         refuses(&asked("--disk=/x"), "a disk");
         refuses(&asked("--net"), "a network");
         refuses(&asked("--qemu-arg=-foo"), "--qemu-arg");
+        refuses(&|record| record.count_executions = true, "--count");
         refuses(&|record| record.begin = 0, "--rtc");
         refuses(&|record| record.asked = None, "how its run was begun");
         refuses(&|record| record.parts.clear(), "how its run was begun");
