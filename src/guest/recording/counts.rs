@@ -5,6 +5,9 @@
 //! is between the address at which the guest went on and this one. It also knows *how many* instructions that were, by the
 //! clock. Both must agree; what does not is not counted, and is shown as unmatched.
 //!
+//! A branch that leads back to where the guest has gone on is left as it is: the guest goes round freely, and the number of
+//! instructions says how often.
+//!
 //! Any other trap comes as in a run without counting, and is handled as there. Instructions up to it are counted in the same
 //! way. The CPU, its account and its shadow are those of that run: everything here is beside them, and the caller sets the
 //! clock back by what it takes.
@@ -288,7 +291,7 @@ fn find_chain<H: Hardware>(
     each: &mut Each<'_>,
 ) {
     let mask = next.address_mask();
-    let mut at = next.address & mask;
+    let (mut at, mut may_loop) = (next.address & mask, true);
     while !counting.chain.is_full() {
         let Some(page) = counted::page(configuration, hardware, counting, of, Virtual(at)) else {
             return;
@@ -314,11 +317,12 @@ fn find_chain<H: Hardware>(
                 page: &page,
                 behind: behind.as_ref(),
             },
-            at,
+            (at, may_loop),
             each,
         );
         let Some((number, block)) = found else { return };
         let _ = counting.chain.push(number);
+        may_loop &= !block.loops();
         counting.reads_clock |= block.reads_clock();
         let end = block.end() & mask;
         if let Some(behind) = behind
@@ -533,55 +537,90 @@ fn arrive<H: Hardware>(cpu: &Vcpu, hardware: &mut H, counting: &mut Counting, ea
     (counting.total, counting.done) = (total, 0);
 }
 
-/// What the guest has executed of a chain.
+/// Where in a chain the guest is.
 #[derive(Clone, Copy, Debug)]
-struct Executed {
-    /// How many blocks.
+struct Place {
+    /// How many bytes from where it should be.
+    distance: u64,
+    /// How many blocks it has executed as a whole, once.
     whole: usize,
-    /// The part of the next one, if there is one.
+    /// The part of the next one.
     part: Option<Block>,
-    /// Where it ended.
-    end: u64,
+    /// How often it has gone round the loop in addition.
+    rounds: u64,
     /// How many EXECUTEs have counted one.
     less: u64,
 }
 
-/// What it is if it counts so many instructions, and so many EXECUTEs at most have counted one.
-fn executed<H: Hardware>(
-    hardware: &H,
-    counting: &Counting,
-    done: u64,
-    most_less: u64,
-) -> Option<Executed> {
-    let (mut rest, mut less) = (done, 0);
+/// The rounds of a loop of so many instructions, or of none, in which so many instructions were executed.
+const fn rounds(instructions: u64, of: u64) -> Option<u64> {
+    match instructions.checked_rem(of) {
+        Some(0) => Some(instructions / of),
+        None if instructions == 0 => Some(0),
+        _ => None,
+    }
+}
+
+/// The place behind the whole chain, if the guest is there after so many instructions.
+fn behind<H: Hardware>(hardware: &H, counting: &Counting, done: u64, here: u64) -> Option<Place> {
+    let (mut all, mut of_loop, mut end) = (0, 0, None);
+    for &number in &counting.chain {
+        let block = blocks::of(hardware, counting, number);
+        all += block.instructions();
+        if block.loops() {
+            of_loop = block.instructions();
+        }
+        end = Some(block.end());
+    }
+    if end != Some(here) {
+        return None;
+    }
+    Some(Place {
+        distance: 0,
+        whole: counting.chain.len(),
+        part: None,
+        rounds: rounds(done.checked_sub(all)?, of_loop)?,
+        less: 0,
+    })
+}
+
+/// The place nearest to `here` at which the guest can be after so many instructions.
+fn nearest<H: Hardware>(hardware: &H, counting: &Counting, done: u64, here: u64) -> Option<Place> {
+    let mut found: Option<Place> = None;
+    let (mut before, mut may_be_less, mut of_loop) = (0, 0, 0);
     for (whole, &number) in counting.chain.iter().enumerate() {
         let block = blocks::of(hardware, counting, number);
-        let fewer = block.may_count_less().min(most_less - less);
-        let all = block.instructions();
-        if rest < all - fewer {
-            let block = block.with_less(fewer);
-            let part = block.part(rest)?;
-            let end = part.end();
-            let part = Some(part);
-            return Some(Executed {
-                whole,
-                part,
-                end,
-                less: less + fewer,
-            });
+        if block.loops() {
+            of_loop = block.instructions();
         }
-        less += fewer;
-        rest -= all - fewer;
-        if rest == 0 {
-            return Some(Executed {
-                whole: whole + 1,
-                part: None,
-                end: block.end(),
-                less,
+        let all = block.begins.count_ones();
+        for count in 0..=all {
+            let part = block.first(count);
+            let ahead = here.wrapping_sub(part.end());
+            let distance = ahead.min(ahead.wrapping_neg());
+            let counts = before + part.instructions();
+            let most_less = may_be_less + part.may_count_less();
+            let fitting = (0..=most_less).find_map(|less| {
+                let more = (done + less).checked_sub(counts)?;
+                Some((less, rounds(more, of_loop)?))
             });
+            if let Some((less, rounds)) = fitting
+                && found.is_none_or(|found| distance < found.distance)
+            {
+                let is_whole = count == all;
+                found = Some(Place {
+                    distance,
+                    whole: whole + usize::from(is_whole),
+                    part: (!is_whole && count != 0).then_some(part),
+                    rounds,
+                    less,
+                });
+            }
         }
+        before += block.instructions();
+        may_be_less += block.may_count_less();
     }
-    None
+    found
 }
 
 /// The guest has executed so many instructions since it was left with the chain, and the next one is `near` bytes from `here`
@@ -598,37 +637,30 @@ fn attribute<H: Hardware>(
     if (done as i64) <= 0 {
         return;
     }
-    let distance = |found: &Executed| {
-        let ahead = here.wrapping_sub(found.end);
-        ahead.min(ahead.wrapping_neg())
-    };
-    let ambiguous = counting.chain.iter().map(|&number| {
-        let block = blocks::of(hardware, counting, number);
-        block.may_count_less()
-    });
-    let most = ambiguous.sum::<u64>();
-    let found = (0..=most)
-        .filter_map(|less| executed(hardware, counting, done, less))
-        .min_by_key(distance)
-        .filter(|found| distance(found) <= near);
+    let found = behind(hardware, counting, done, here)
+        .or_else(|| nearest(hardware, counting, done, here))
+        .filter(|found| found.distance <= near);
     let chain = core::mem::take(&mut counting.chain);
     let Some(found) = found else {
         counting.unmatched += done;
         return;
     };
     let mut less = found.less;
-    for &number in chain.iter().take(found.whole) {
+    for (place, &number) in chain.iter().enumerate().take(found.whole + 1) {
         let block = blocks::of(hardware, counting, number);
+        let once = u64::from(place < found.whole);
         let fewer = block.may_count_less().min(less);
-        less -= fewer;
-        if fewer == 0 {
-            blocks::count(hardware, counting, number);
-        } else {
+        if block.loops() {
+            blocks::count(hardware, counting, number, once + found.rounds);
+        } else if once != 0 && fewer == 0 {
+            blocks::count(hardware, counting, number, 1);
+        } else if once != 0 {
+            less -= fewer;
             blocks::count_part(hardware, counting, &block.with_less(fewer), each);
         }
     }
     if let Some(part) = found.part {
-        blocks::count_part(hardware, counting, &part, each);
+        blocks::count_part(hardware, counting, &part.with_less(less), each);
     }
     counting.counted += done;
 }

@@ -1,7 +1,9 @@
 //! Blocks: instructions that follow each other in a page up to the first branch, and how often they were executed.
 //!
 //! A block is *whole*, or a *part* of one, behind whose last instruction the guest was interrupted. Both are entries of one
-//! table. What has no room in it any more is given to the host, and begins again with zero.
+//! table. A block whose branch leads to its own beginning is a *loop*: the guest runs through it freely, and the number of
+//! instructions says how often. There is one loop in a chain at most, so that there is one answer.
+//! What has no room in it any more is given to the host, and begins again with zero.
 //!
 //! Before the guest comes to a block, it is compared with the text of the guest ([`renew`]). So nothing has to be known of
 //! stores into text, and a block is true whatever has been replaced for others.
@@ -30,9 +32,14 @@ const TRIES: u64 = 4;
 const KIND: u64 = 0xFF;
 const WHOLE: u64 = 1;
 const PART: u64 = 2;
+/// Whole, in a chain that has a loop already.
+const BEHIND_LOOP: u64 = 3;
 
 /// In the heading: the last instruction is a branch, which is replaced.
 const ENDS: u64 = 0x100;
+
+/// In the heading: it is a loop, whose branch is not replaced.
+const LOOPS: u64 = 0x800;
 
 /// In the heading: an instruction may look at a clock.
 const READS_CLOCK: u64 = 0x200;
@@ -145,6 +152,11 @@ impl Block {
         self.heading & ENDS != 0
     }
 
+    /// Whether it is a loop.
+    pub const fn loops(&self) -> bool {
+        self.heading & LOOPS != 0
+    }
+
     /// How many of its EXECUTEs may count one instead of two.
     pub const fn may_count_less(&self) -> u64 {
         if self.heading & MAY_COUNT_LESS != 0 {
@@ -185,18 +197,22 @@ impl Block {
         (self.begins.count_ones() + (self.begins & self.twice).count_ones()) as u64
     }
 
-    /// The part of it that counts so many, and is not all of it; `None` if there is none.
-    pub fn part(&self, count: u64) -> Option<Self> {
+    /// The part of it that has so many instructions.
+    pub fn first(&self, count: u32) -> Self {
         let mut part = Self { begins: 0, ..*self };
         let mut rest = self.begins;
-        while part.instructions() < count {
+        for _ in 0..count {
             let next = 1 << 63 >> rest.leading_zeros();
             rest &= !next;
             part.begins |= next;
         }
-        let behind = u64::from(rest.leading_zeros());
-        part.heading = self.heading & STATE | behind << LENGTH | PART;
-        (part.instructions() == count).then_some(part)
+        part.twice &= part.begins;
+        let behind = match rest {
+            0 => self.heading >> LENGTH & 0xFF,
+            _ => rest.leading_zeros().into(),
+        };
+        part.heading = self.heading & (STATE | MAY_COUNT_LESS) | behind << LENGTH | PART;
+        part
     }
 
     /// For the host.
@@ -220,7 +236,7 @@ pub(super) fn of<H: Hardware>(hardware: &H, counting: &Counting, number: u16) ->
 }
 
 /// The whole block that begins at an address in a page. Its last instruction, if that is a branch, is replaced, and the rest is
-/// as the guest has it. `None` if there is no room for one more block in this
+/// as the guest has it; but a loop is entered as it is, if it may be one. `None` if there is no room for one more block in this
 /// chain.
 pub(super) fn enter<H: Hardware>(
     configuration: &Configuration,
@@ -228,29 +244,35 @@ pub(super) fn enter<H: Hardware>(
     counting: &mut Counting,
     context: Context,
     text: &Text<'_>,
-    start: u64,
+    (start, may_loop): (u64, bool),
     each: &mut Each<'_>,
 ) -> Option<(u16, Block)> {
-    let number = place(hardware, counting, context, start, None, each)?;
+    let kind = if may_loop { WHOLE } else { BEHIND_LOOP };
+    let number = place(hardware, counting, context, start, (kind, 0, 0), each)?;
     let at = counting.area.block(number.into());
     let mut block = Block::fetch(hardware, at);
-    if block.heading & KIND == WHOLE && renew(hardware, text.page, &block) == block.hash {
+    if block.heading & KIND == kind && renew(hardware, text.page, &block) == block.hash {
         return Some((number, block));
     }
     if block.executions != 0 {
         each(block.entry());
     }
-    block = decode(configuration, hardware, context, text, start);
+    block = decode(configuration, hardware, context, text, start, kind);
     block.hash = renew(hardware, text.page, &block);
     block.store(hardware, at);
     Some((number, block))
 }
 
-/// Counts one execution of a whole block.
-pub(super) fn count<H: Hardware>(hardware: &mut H, counting: &Counting, number: u16) {
+/// Counts so many executions of a whole block.
+pub(super) fn count<H: Hardware>(
+    hardware: &mut H,
+    counting: &Counting,
+    number: u16,
+    executions: u64,
+) {
     let at = counting.area.block(number.into()).offset(5 * 8);
-    let executions = hardware.hsa_load(at);
-    hardware.hsa_store(at, executions + 1);
+    let before = hardware.hsa_load(at);
+    hardware.hsa_store(at, before + executions);
 }
 
 /// Counts one execution of a part.
@@ -269,7 +291,7 @@ pub(super) fn count_part<H: Hardware>(
         counting,
         context,
         part.start,
-        Some((part.begins, part.twice & part.begins)),
+        (PART, part.begins, part.twice & part.begins),
         each,
     );
     let Some(number) = found else {
@@ -291,7 +313,7 @@ pub(super) fn count_part<H: Hardware>(
         }
         .store(hardware, at);
     }
-    count(hardware, counting, number);
+    count(hardware, counting, number, 1);
 }
 
 /// Gives everything to the host.
@@ -306,19 +328,17 @@ pub(super) fn give_all<H: Hardware>(hardware: &mut H, counting: &Counting, each:
     }
 }
 
-/// The place of the block that begins at an address, or of the part of it in which these instructions begin, of which these
-/// count two: one that has it,
+/// The place of the block of a kind that begins at an address, or of the part of it in which these instructions begin, of which
+/// these count two: one that has it,
 /// or an empty one. `None` if each place that it can have is part of the chain.
 fn place<H: Hardware>(
     hardware: &mut H,
     counting: &Counting,
     context: Context,
     start: u64,
-    part: Option<(u64, u64)>,
+    (kind, begins, twice): (u64, u64, u64),
     each: &mut Each<'_>,
 ) -> Option<u16> {
-    let kind = part.map_or(WHOLE, |_| PART);
-    let (begins, twice) = part.unwrap_or((0, 0));
     let hash = (start ^ begins ^ twice).wrapping_mul(MIX) >> (64 - BLOCKS.trailing_zeros());
     let places = (hash..hash + TRIES).map(|number| (number % BLOCKS) as u16);
     let mut empty = None;
@@ -330,7 +350,7 @@ fn place<H: Hardware>(
         } else if heading & (STATE | KIND) == context.state | kind
             && hardware.hsa_load(at) == start
             && hardware.hsa_load(at.offset(8)) == context.parameter
-            && (part.is_none()
+            && (kind != PART
                 || [2, 3].map(|n| hardware.hsa_load(at.offset(8 * n))) == [begins, twice])
         {
             return Some(number);
@@ -360,6 +380,7 @@ fn decode<H: Hardware>(
     context: Context,
     page: &Text<'_>,
     start: u64,
+    kind: u64,
 ) -> Block {
     let first = Virtual(start).byte_index();
     let mut block = Block {
@@ -369,7 +390,7 @@ fn decode<H: Hardware>(
         twice: 0,
         hash: 0,
         executions: 0,
-        heading: context.state | WHOLE,
+        heading: context.state | kind,
     };
     let mut halfword = 0;
     while halfword < LONGEST_RUN && first + 2 * halfword < PAGE {
@@ -391,7 +412,13 @@ fn decode<H: Hardware>(
                 }
             }
         } else if is_branch(configuration, &text) {
-            block.heading |= ENDS;
+            // How often it went round must be the only thing that is not known.
+            let is_known = kind == WHOLE && block.heading & MAY_COUNT_LESS == 0;
+            block.heading |= if is_known && leads_back(&text, 2 * begin) {
+                LOOPS
+            } else {
+                ENDS
+            };
             break;
         }
     }
@@ -416,6 +443,23 @@ fn is_branch(configuration: &Configuration, text: &[u8; 6]) -> bool {
         length_code: 0,
     };
     branch(text, &site, &[0; 16], 0).is_some()
+}
+
+/// Whether a branch leads so many bytes back, and does nothing else but count.
+fn leads_back(text: &[u8; 6], bytes: u64) -> bool {
+    let [first, second, a, b, c, d] = *text;
+    let distance = match (first, second & 15, d) {
+        // BRC, BRCT, BRCTG; BRXH, BRXLE; BRXHG, BRXLG; compare and branch relative.
+        (0xA7, 4 | 6 | 7, _)
+        | (0x84 | 0x85, ..)
+        | (0xEC, _, 0x44 | 0x45 | 0x64 | 0x65 | 0x76 | 0x77 | 0x7C..=0x7F) => {
+            i16::from_be_bytes([a, b]).into()
+        }
+        // BRCL; BRCTH.
+        (0xC0, 4, _) | (0xCC, 6, _) => i32::from_be_bytes([a, b, c, d]),
+        _ => return false,
+    };
+    -2 * i64::from(distance) == bytes as i64
 }
 
 /// Whether the clock charges the EXECUTE at an address together with its target as one instruction; `None` if that is not known.

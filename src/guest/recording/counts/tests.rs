@@ -19,6 +19,8 @@ struct Counter {
     counting: Counting,
     page: CountedPage,
     given: Vec<CountEntry>,
+    /// Whether the chain has no loop yet.
+    may_loop: bool,
 }
 
 impl Counter {
@@ -43,6 +45,7 @@ impl Counter {
             counting,
             page,
             given: Vec::new(),
+            may_loop: true,
         }
     }
 
@@ -57,16 +60,18 @@ impl Counter {
                 page: &self.page,
                 behind: None,
             },
-            start,
+            (start, self.may_loop),
             &mut |entry| given.push(entry),
         );
         let (number, block) = found.unwrap();
+        self.may_loop &= !block.loops();
         let _ = self.counting.chain.push(number);
         block
     }
 
     /// The guest has executed so many instructions, and is at `here`.
     fn execute(&mut self, done: u64, here: u64) {
+        self.may_loop = true;
         let given = &mut self.given;
         attribute(
             &mut self.bench.hardware,
@@ -225,4 +230,68 @@ fn a_table_that_is_full_gives_to_the_host_and_loses_nothing() {
     let all = 20 * PAGE / 2;
     assert_eq!((sums.len() as u64, counted, unmatched), (all, all, 0));
     assert!(sums.iter().all(|&(_, executions)| executions == 1));
+}
+
+/// LR 1,2; LA 3,0(4); BRCT 1,*-6; LR 1,2; BCR 15,14: a loop of three instructions, and two behind it.
+const ROUND: [u8; 14] = [
+    0x18, 0x12, 0x41, 0x30, 0x40, 0, 0xA7, 0x16, 0xFF, 0xFD, 0x18, 0x12, 0x07, 0xFE,
+];
+
+#[test]
+fn the_rounds_of_a_loop_are_known_by_the_number_of_instructions_and_by_where_the_guest_is() {
+    // Instructions, where the guest is then, and how often it executed each instruction.
+    let cases: [(u64, u64, [u64; 5]); 7] = [
+        (3 + 2, 14, [1, 1, 1, 1, 1]),
+        (3 * 100 + 2, 14, [100; 5]),
+        (3 * 100, 0, [100, 100, 100, 0, 0]),
+        (3 * 100 + 1, 2, [101, 100, 100, 0, 0]),
+        (2, 6, [1, 1, 0, 0, 0]),
+        (3 * 7 + 2, 6, [8, 8, 7, 0, 0]),
+        (3 * 7 + 1, 12, [7, 7, 7, 1, 0]),
+    ];
+    for (done, here, mut expected) in cases {
+        if here == 14 {
+            // What is behind the loop is executed once.
+            expected[3] = 1;
+            expected[4] = 1;
+        }
+        let mut counter = Counter::new(&ROUND);
+        let block = counter.enter(TEXT);
+        assert!(block.loops() && !block.ends());
+        let behind = counter.enter(TEXT + 10);
+        assert!(behind.ends());
+        counter.execute(done, TEXT + here);
+        let (sums, counted, unmatched) = counter.finish();
+        let places = [0, 2, 6, 10, 12].into_iter().zip(expected);
+        let places: Vec<_> = places
+            .filter(|&(_, times)| times != 0)
+            .map(|(at, times)| (TEXT + at, times))
+            .collect();
+        assert_eq!(sums, places, "{done} {here}");
+        assert_eq!((counted, unmatched), (done, 0));
+    }
+    // Neither a number of rounds, nor the place for it.
+    for (done, here) in [(3 * 100 + 1, 14), (3 * 100, 12), (4, 2)] {
+        let mut counter = Counter::new(&ROUND);
+        counter.enter(TEXT);
+        counter.enter(TEXT + 10);
+        counter.execute(done, TEXT + here);
+        let expected = if (done, here) == (4, 2) { 0 } else { done };
+        assert_eq!(counter.finish().2, expected, "{done} {here}");
+    }
+}
+
+#[test]
+fn a_second_loop_of_a_chain_stops_the_guest() {
+    let text = [&ROUND[..10], &ROUND[..10], &ROUND[10..]].concat();
+    let mut counter = Counter::new(&text);
+    assert!(counter.enter(TEXT).loops());
+    let second = counter.enter(TEXT + 10);
+    assert!(second.ends() && !second.loops());
+    counter.execute(3 * 5 + 3, TEXT + 20);
+    assert!(counter.enter(TEXT + 10).loops());
+    let (sums, counted, unmatched) = counter.finish();
+    let expected = [(0, 5), (2, 5), (6, 5), (10, 1), (12, 1), (16, 1)];
+    assert_eq!(sums, expected.map(|(at, times)| (TEXT + at, times)));
+    assert_eq!((counted, unmatched), (18, 0));
 }
