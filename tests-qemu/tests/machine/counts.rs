@@ -20,10 +20,12 @@ use tests_qemu::{ipl, suite::test};
 
 /// Guests whose time, samples and output would show a clock that is off by an instruction: they look at the clock, set timers, or
 /// sample themselves; and some that execute text that changes, from the ends of pages, or by EXECUTE.
-const GUESTS: [&str; 13] = [
+const GUESTS: [&str; 15] = [
     "b_clock",
     "b_comparator_at_page",
     "b_alert_both",
+    "b_alert_full",
+    "b_cpu_timer",
     "b_addressing_mode",
     "b_access_register_mode",
     "b_psw_mask",
