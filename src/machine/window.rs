@@ -17,7 +17,7 @@ use crate::guest::measuring::schedule;
 use crate::guest::measuring::window::{self, Interrupted};
 use crate::guest::recording::counts::{self, Interrupted as Interruption};
 use crate::guest::recording::per::window as traces;
-use crate::guest::state::account::{Account, Mode};
+use crate::guest::state::account::Account;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::schedule::NEVER;
 use crate::guest::state::vcpu::Vcpu;
@@ -57,8 +57,8 @@ pub fn begin(
         looked.traced = Some(Box::new(Traced::new(cpu.vcpu.address, traces)));
     }
     if let Some(at) = counting {
-        cpu.native.hsa_fill(at, loader::COUNTING_STORAGE, 0);
-        looked.executions = Some(Box::new(Executions::new(cpu.vcpu.address, at)));
+        let counting = counts::begin(&mut cpu.native, at);
+        looked.executions = Some(Box::new(Executions::new(cpu.vcpu.address, counting)));
     }
     let beside = if looked.executions.is_some() {
         Beside::Counts
@@ -107,10 +107,7 @@ fn settle(cpu: &mut Cpu, began: u64, beyond: u64, comparator: u64, is_ours: bool
 
 /// How far right a product of clock units is shifted that counts instructions.
 const fn shift_of(account: &Account) -> u64 {
-    match account.mode {
-        Mode::Exact { shift } => 9 + shift as u64,
-        Mode::RealTime => 9,
-    }
+    9 + account.mode.shift() as u64
 }
 
 /// Lets a whole number of steps pass since the last stamp, so that the clock can be set back by it later: up to the next

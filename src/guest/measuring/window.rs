@@ -113,11 +113,7 @@ const BEYOND: u64 = 1 << 54;
 /// what the machine knows about it.
 #[must_use]
 pub const fn back(mode: Mode, began: u64, beyond: u64, timer: u64, rest: i64) -> Back {
-    let shift = match mode {
-        Mode::Exact { shift } => shift,
-        // Real time has no window.
-        Mode::RealTime => 0,
-    };
+    let shift = mode.shift();
     let (steps, fill) = steps(beyond);
     // What the steps up to the setting took is added by the moment at which the timer is set.
     let more = (STEP * steps + 2) << shift;
@@ -147,10 +143,7 @@ pub const fn back(mode: Mode, began: u64, beyond: u64, timer: u64, rest: i64) ->
 #[must_use]
 pub const fn timer_of(account: &Account, beyond: u64, timer: u64) -> u64 {
     let (steps, _) = steps(beyond);
-    let two = match account.mode {
-        Mode::Exact { shift } => 2 << shift,
-        Mode::RealTime => 2,
-    };
+    let two = 2 << account.mode.shift();
     let timer = timer.wrapping_add(units_of(account, steps));
     // The least value of which QEMU makes these nanoseconds.
     ((clock_nanoseconds(timer) + two) << 9).div_ceil(125)
@@ -166,20 +159,14 @@ pub const fn steps(instructions: u64) -> (u64, u64) {
 /// The clock units of so many steps.
 #[must_use]
 pub const fn units_of(account: &Account, steps: u64) -> u64 {
-    match account.mode {
-        Mode::Exact { shift } => (steps * STEP_UNITS) << shift,
-        Mode::RealTime => steps * STEP_UNITS,
-    }
+    (steps * STEP_UNITS) << account.mode.shift()
 }
 
 /// The clock at which the clock is to be set: a whole number of steps after `began`, and at least `spare` instructions
 /// after `now`.
 #[must_use]
 pub fn moment(account: &Account, began: u64, now: u64, spare: u64) -> u64 {
-    let shift = match account.mode {
-        Mode::Exact { shift } => shift,
-        Mode::RealTime => 0,
-    };
+    let shift = account.mode.shift();
     let steps = (account.ticks(began, now) + spare).div_ceil(STEP);
     began.wrapping_add((steps * STEP_UNITS) << shift)
 }

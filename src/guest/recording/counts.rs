@@ -61,7 +61,15 @@ impl Interrupted {
     }
 }
 
-/// A trap of a class was handled as in a run without counting, and the guest goes on at the PSW of the CPU, for which the
+/// The counting begins. Nothing else uses the [`COUNTING_STORAGE`] bytes at `at`.
+pub fn begin<H: Hardware>(hardware: &mut H, at: Real) -> Counting {
+    let counting = Counting::new(at);
+    let (zeros, length) = counting.area.zeros();
+    hardware.hsa_fill(zeros, length, 0);
+    counting
+}
+
+/// A trap was handled as in a run without counting, and the guest goes on at the PSW of the CPU, for which the
 /// hardware would have the PSW `real`. Counts what it has executed. Returns the PSW that the hardware is to have.
 pub fn trapped<H: Hardware>(
     cpu: &Vcpu,

@@ -26,6 +26,15 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// The shift N; 0 in real time, which has no window.
+    #[must_use]
+    pub const fn shift(self) -> u32 {
+        match self {
+            Self::Exact { shift } => shift,
+            Self::RealTime => 0,
+        }
+    }
+
     /// Cycles per microsecond, unless the machine below counts them at a speed of its own.
     #[must_use]
     pub const fn cpu_speed(self) -> u32 {

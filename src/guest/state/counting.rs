@@ -14,7 +14,7 @@ pub(crate) const WAYS: u64 = 4;
 pub(crate) const TABLES: u64 = 3 << 20;
 
 /// Bytes of a block.
-pub(crate) const BLOCK: u64 = 128;
+pub(crate) const BLOCK: u64 = 64;
 
 /// How many blocks there are.
 pub(crate) const BLOCKS: u64 = 16384;
@@ -35,6 +35,11 @@ pub(crate) struct CountingArea(Real);
 impl CountingArea {
     /// Bytes that it takes.
     pub(crate) const LENGTH: u64 = COPIES * PAGE + TABLES + BLOCKS * BLOCK + COPIES * 16;
+
+    /// What must be zeros at first, the blocks and the owners: where it begins, and its bytes.
+    pub(crate) const fn zeros(self) -> (Real, u64) {
+        (self.block(0), BLOCKS * BLOCK + COPIES * 16)
+    }
 
     /// A page as it is executed.
     pub(crate) const fn copy(self, number: u64) -> Real {
@@ -152,7 +157,7 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// Nothing has been counted yet. The area at `at`, which nothing else uses, has zeros.
+    /// Nothing has been counted yet. Nothing else uses the area at `at`.
     #[must_use]
     pub fn new(at: Real) -> Self {
         Self {
@@ -176,9 +181,7 @@ impl Counting {
             unmatched: 0,
         }
     }
-}
 
-impl Counting {
     /// Whether the guest was left with what stops it for the counts.
     #[must_use]
     pub const fn is_on(&self) -> bool {

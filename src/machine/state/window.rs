@@ -1,6 +1,5 @@
 //! The samples, events and counts of a CPU's window, until they are sent.
 
-use crate::arch::address::Real;
 use crate::cpumf::sampling::block::BasicEntry;
 use crate::guest::state::counting::Counting;
 use crate::guest::state::window::Window;
@@ -60,11 +59,11 @@ pub struct Waiting {
 }
 
 impl Executions {
-    /// Nothing was counted on this CPU, which has this area for it.
+    /// Nothing was counted on this CPU.
     #[must_use]
-    pub fn new(cpu: u16, area: Real) -> Self {
+    pub fn new(cpu: u16, counting: Counting) -> Self {
         Self {
-            counting: Counting::new(area),
+            counting,
             waiting: Waiting {
                 head: CountsHead {
                     cpu: cpu.into(),

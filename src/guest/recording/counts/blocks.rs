@@ -1,9 +1,10 @@
 //! Blocks: instructions that follow each other in a page up to the first branch, and how often they were executed.
 //!
 //! A block is *whole*, or a *part* of one, behind whose last instruction the guest was interrupted. Both are entries of one
-//! table. A block whose branch leads to its own beginning is a *loop*: the guest runs through it freely, and the number of
+//! table. What has no room in it any more is given to the host, and begins again with zero.
+//!
+//! A block whose branch leads to its own beginning is a *loop*: the guest runs through it freely, and the number of
 //! instructions says how often. There is one loop in a chain at most, so that there is one answer.
-//! What has no room in it any more is given to the host, and begins again with zero.
 //!
 //! Before the guest comes to a block, it is compared with the text of the guest ([`renew`]). So nothing has to be known of
 //! stores into text, and a block is true whatever has been replaced for others.
@@ -11,6 +12,7 @@
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
 use crate::state::counting::{BLOCKS, CountedPage, Counting, Source};
+use crate::state::shadow::MIX;
 use crate::storage::shadow::counted;
 use arch::address::{PAGE, Real, Virtual};
 use arch::facility::MISCELLANEOUS_EXTENSIONS_2;
@@ -22,11 +24,16 @@ use link::counts::{CountEntry, LONGEST_RUN};
 /// Takes what is given to the host.
 pub(super) type Each<'e> = dyn FnMut(CountEntry) + 'e;
 
-/// A multiplier that mixes the bits of what is hashed: the golden ratio.
-const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
-
 /// How many places are tried for a block.
 const TRIES: u64 = 4;
+
+/// Where the fields of a block are that are accessed alone.
+const START: u64 = 0;
+const PARAMETER: u64 = 8;
+const BEGINS: u64 = 2 * 8;
+const TWICE: u64 = 3 * 8;
+const EXECUTIONS: u64 = 5 * 8;
+const HEADING: u64 = 6 * 8;
 
 /// What a block is, in the rightmost byte of its heading.
 const KIND: u64 = 0xFF;
@@ -215,6 +222,13 @@ impl Block {
         part
     }
 
+    /// Gives it to the host, if it was executed.
+    fn give(&self, each: &mut Each<'_>) {
+        if self.executions != 0 {
+            each(self.entry());
+        }
+    }
+
     /// For the host.
     fn entry(&self) -> CountEntry {
         CountEntry {
@@ -254,9 +268,7 @@ pub(super) fn enter<H: Hardware>(
     if block.heading & KIND == kind && renew(hardware, text.page, &block) == block.hash {
         return Some((number, block));
     }
-    if block.executions != 0 {
-        each(block.entry());
-    }
+    block.give(each);
     block = decode(configuration, hardware, context, text, start, kind);
     block.hash = renew(hardware, text.page, &block);
     block.store(hardware, at);
@@ -270,7 +282,7 @@ pub(super) fn count<H: Hardware>(
     number: u16,
     executions: u64,
 ) {
-    let at = counting.area.block(number.into()).offset(5 * 8);
+    let at = counting.area.block(number.into()).offset(EXECUTIONS);
     let before = hardware.hsa_load(at);
     hardware.hsa_store(at, before + executions);
 }
@@ -295,17 +307,15 @@ pub(super) fn count_part<H: Hardware>(
         each,
     );
     let Some(number) = found else {
-        each(
-            Block {
-                executions: 1,
-                ..*part
-            }
-            .entry(),
-        );
+        let once = Block {
+            executions: 1,
+            ..*part
+        };
+        once.give(each);
         return;
     };
     let at = counting.area.block(number.into());
-    if hardware.hsa_load(at.offset(6 * 8)) == 0 {
+    if hardware.hsa_load(at.offset(HEADING)) == 0 {
         Block {
             executions: 0,
             twice: part.twice & part.begins,
@@ -321,16 +331,16 @@ pub(super) fn give_all<H: Hardware>(hardware: &mut H, counting: &Counting, each:
     for number in 0..BLOCKS {
         let at = counting.area.block(number);
         let block = Block::fetch(hardware, at);
-        if block.heading != 0 && block.executions != 0 {
-            each(block.entry());
-            hardware.hsa_store(at.offset(5 * 8), 0);
+        // What is empty was not executed.
+        if block.executions != 0 {
+            block.give(each);
+            hardware.hsa_store(at.offset(EXECUTIONS), 0);
         }
     }
 }
 
 /// The place of the block of a kind that begins at an address, or of the part of it in which these instructions begin, of which
-/// these count two: one that has it,
-/// or an empty one. `None` if each place that it can have is part of the chain.
+/// these count two: one that has it, or an empty one. `None` if each place that it can have is part of the chain.
 fn place<H: Hardware>(
     hardware: &mut H,
     counting: &Counting,
@@ -344,14 +354,15 @@ fn place<H: Hardware>(
     let mut empty = None;
     for number in places.clone() {
         let at = counting.area.block(number.into());
-        let heading = hardware.hsa_load(at.offset(6 * 8));
+        let heading = hardware.hsa_load(at.offset(HEADING));
         if heading == 0 {
             empty = empty.or(Some(number));
         } else if heading & (STATE | KIND) == context.state | kind
-            && hardware.hsa_load(at) == start
-            && hardware.hsa_load(at.offset(8)) == context.parameter
+            && hardware.hsa_load(at.offset(START)) == start
+            && hardware.hsa_load(at.offset(PARAMETER)) == context.parameter
             && (kind != PART
-                || [2, 3].map(|n| hardware.hsa_load(at.offset(8 * n))) == [begins, twice])
+                || [BEGINS, TWICE].map(|field| hardware.hsa_load(at.offset(field)))
+                    == [begins, twice])
         {
             return Some(number);
         }
@@ -364,12 +375,9 @@ fn place<H: Hardware>(
     let mut others = places.clone().cycle().skip(turn).take(TRIES as usize);
     let number = others.find(|number| !counting.chain.contains(number))?;
     let at = counting.area.block(number.into());
-    let block = Block::fetch(hardware, at);
-    if block.executions != 0 {
-        each(block.entry());
-    }
-    hardware.hsa_store(at.offset(5 * 8), 0);
-    hardware.hsa_store(at.offset(6 * 8), 0);
+    Block::fetch(hardware, at).give(each);
+    hardware.hsa_store(at.offset(EXECUTIONS), 0);
+    hardware.hsa_store(at.offset(HEADING), 0);
     Some(number)
 }
 

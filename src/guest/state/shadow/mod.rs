@@ -22,6 +22,9 @@ use spaces::ShadowSpaces;
 
 pub use requests::Request;
 
+/// A multiplier that mixes the bits of what is hashed: the golden ratio.
+pub(crate) const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
+
 /// Bytes of a region or segment table with 2048 entries.
 pub(crate) const TABLE: u64 = 2048 * 8;
 

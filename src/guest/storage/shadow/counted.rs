@@ -13,9 +13,9 @@ use crate::state::configuration::Configuration;
 use crate::state::counting::{
     COPIES, CountedPage, CountedSpace, Counting, PAGES, Source, TABLES, Then, WAYS,
 };
-use crate::state::shadow::TABLE;
+use crate::state::shadow::{MIX, TABLE};
 use crate::state::vcpu::Vcpu;
-use crate::storage::shadow::protection::page_table;
+use crate::storage::shadow::protection::{find_page_table, page_table};
 use crate::storage::{self, checked_absolute};
 use arch::address::{PAGE, Real, Virtual};
 use arch::control::asce;
@@ -24,9 +24,6 @@ use arch::table::{
     PTE_EXECUTION_PROTECTION, PTE_FRAME, PTE_INVALID, PTE_PROTECTION, RTE_INVALID, STE_INVALID,
 };
 use core::sync::atomic::Ordering;
-
-/// A multiplier that mixes the bits of an address: the golden ratio.
-const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Bytes of a page table.
 const PAGE_TABLE: u64 = 256 * 8;
@@ -59,10 +56,7 @@ pub(crate) fn is_mapped<H: Hardware>(
     at: Virtual,
 ) -> bool {
     let own = counting.spaces.iter().find(|space| space.of == of);
-    own.and_then(|space| page_table(hardware, space.own, at))
-        .is_some_and(|table| {
-            hardware.hsa_load(table.offset(at.0 / PAGE % 256 * 8)) & PTE_INVALID == 0
-        })
+    own.is_some_and(|space| entry(hardware, space.own, at).is_some())
 }
 
 /// Forgets all tables.
@@ -165,7 +159,7 @@ pub(crate) fn page<H: Hardware>(
     Some(page)
 }
 
-/// The shadow's entry of a page, if it is valid, and where that is.
+/// The entry of a page in the tables of a space, if it is valid, and where that is.
 fn entry<H: Hardware>(hardware: &H, of: u64, at: Virtual) -> Option<(Real, u64)> {
     let table = page_table(hardware, of, at)?;
     let place = table.offset(at.0 / PAGE % 256 * 8);
@@ -175,27 +169,9 @@ fn entry<H: Hardware>(hardware: &H, of: u64, at: Virtual) -> Option<(Real, u64)>
 
 /// The exception that the hardware meets where the shadow has no entry of a page.
 pub(crate) fn missing<H: Hardware>(hardware: &H, of: u64, at: Virtual) -> Exception {
-    let mut level = (of & asce::DESIGNATION_TYPE) >> 2;
-    if level < 3 && at.0 >> (31 + 11 * level) != 0 {
-        return Exception::AsceType;
-    }
-    let mut table = Real(of & asce::ORIGIN);
-    loop {
-        let index = at.0 >> (20 + 11 * level) & 0x7FF;
-        let entry = hardware.hsa_load(table.offset(index * 8));
-        if entry & RTE_INVALID != 0 {
-            return match level {
-                0 => Exception::SegmentTranslation,
-                1 => Exception::RegionThirdTranslation,
-                2 => Exception::RegionSecondTranslation,
-                _ => Exception::RegionFirstTranslation,
-            };
-        }
-        if level == 0 {
-            return Exception::PageTranslation;
-        }
-        table = Real(entry & !(PAGE - 1));
-        level -= 1;
+    match find_page_table(hardware, of, at) {
+        Ok(_) => Exception::PageTranslation,
+        Err(exception) => exception,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::storage::shadow::pool::pool;
 use crate::storage::shadow::spaces::{drop_space, find, place};
 use arch::address::{PAGE, Real, Virtual};
 use arch::control::asce;
+use arch::interruption::ProgramInterruption as Exception;
 #[cfg(test)]
 use arch::table::PTE_INVALID;
 use arch::table::{PTE_EXECUTION_PROTECTION, PTE_PROTECTION, RTE_INVALID};
@@ -61,10 +62,24 @@ pub fn protect<H: Hardware>(
 }
 
 /// The page table for a virtual address, if there is one.
+#[inline]
 pub(super) fn page_table<H: Hardware>(hardware: &H, root: u64, at: Virtual) -> Option<Real> {
+    find_page_table(hardware, root, at).ok()
+}
+
+/// The page table for a virtual address.
+///
+/// # Errors
+/// There is none: the exception that the hardware meets.
+#[inline]
+pub(super) fn find_page_table<H: Hardware>(
+    hardware: &H,
+    root: u64,
+    at: Virtual,
+) -> Result<Real, Exception> {
     let mut level = (root & asce::DESIGNATION_TYPE) >> 2;
     if level < 3 && at.0 >> (31 + 11 * level) != 0 {
-        return None;
+        return Err(Exception::AsceType);
     }
     let mut table = Real(root & asce::ORIGIN);
     loop {
@@ -72,10 +87,15 @@ pub(super) fn page_table<H: Hardware>(hardware: &H, root: u64, at: Virtual) -> O
         let entry = hardware.hsa_load(table.offset(index * 8));
         // The invalid bit of a segment-table entry is in the same place.
         if entry & RTE_INVALID != 0 {
-            return None;
+            return Err(match level {
+                0 => Exception::SegmentTranslation,
+                1 => Exception::RegionThirdTranslation,
+                2 => Exception::RegionSecondTranslation,
+                _ => Exception::RegionFirstTranslation,
+            });
         }
         if level == 0 {
-            return Some(Real(entry & !0x7FF));
+            return Ok(Real(entry & !0x7FF));
         }
         table = Real(entry & !(PAGE - 1));
         level -= 1;

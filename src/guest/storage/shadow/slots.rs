@@ -13,6 +13,7 @@
 
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
+use crate::state::shadow::MIX;
 use crate::state::shadow::slots::{Manner, PAIRS, SLOT, SLOTS, Slot, SlotArea, TEXT};
 use crate::state::vcpu::Vcpu;
 use arch::address::PAGE;
@@ -21,9 +22,6 @@ use insn::branch::{Site, branch};
 use insn::length;
 use insn::relative::is_relative;
 use insn::sensitive::{Caught, is_caught_text};
-
-/// A multiplier that mixes the bits of a text: the golden ratio.
-const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// How many slots are tried for a text.
 const TRIES: u64 = 4;
