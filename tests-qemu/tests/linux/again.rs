@@ -91,22 +91,22 @@ fn a_run_of_two_cpus_is_the_same_when_ten_milliseconds_are_looked_at_again() {
     assert!(!other.is_chance(), "{other:?}");
 }
 
-/// A run that goes on from a kept system, and the last milliseconds of it but one.
-fn kept_run() -> (TempDir, [String; 2]) {
+/// A run that goes on from a kept system, and two times of it, so many milliseconds before its end.
+fn kept_run(before: [u64; 2]) -> (TempDir, [String; 2]) {
     let directory = TempDir::new().unwrap();
     let line = ["--interval", "200000", "--", "ls -lR /proc/sys | md5sum"];
     let finished = boot(directory.path(), &line);
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let record = RunRecord::read(&directory.path().join("run")).unwrap();
     let length = (record.ended - record.begin) / 4096 / 1000;
-    let times = [3, 1].map(|before| format!("{}ms", length - before));
+    let times = before.map(|before| format!("{}ms", length - before));
     (directory, times)
 }
 
 #[test]
 #[ignore = "long: cargo soak runs it"]
 fn a_run_that_went_on_from_a_kept_system_is_looked_at_again_if_it_has_a_date() {
-    let (directory, times) = kept_run();
+    let (directory, times) = kept_run([3, 1]);
     let finished = zoom(&directory, &["--from", &times[0], "--to", &times[1]]);
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert!(
@@ -135,7 +135,7 @@ fn a_run_that_went_on_from_a_kept_system_is_looked_at_again_if_it_has_a_date() {
 #[test]
 #[ignore = "long: cargo soak runs it"]
 fn a_routine_of_the_kernel_is_traced_when_a_run_from_a_kept_system_is_looked_at_again() {
-    let (directory, times) = kept_run();
+    let (directory, times) = kept_run([2, 1]);
     // The kernel's routines are where this boot had them.
     let traces = [
         "-e",

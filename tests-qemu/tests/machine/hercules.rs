@@ -2,7 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    io,
+    env, io,
     path::Path,
     sync::{
         Mutex,
@@ -89,8 +89,16 @@ fn behaviour_guests_end_in_hercules_as_they_declare() {
     }
 }
 
-/// Guests that do not end in real time, neither in Hercules nor in QEMU: each of their runs would take the whole limit.
-const WITHOUT_END: [&str; 3] = ["b_crypto_cycles", "b_reset_measurement", "b_resets"];
+/// Guests that do not end in real time, and the last one only in QEMU: each of their runs would take the whole limit.
+const WITHOUT_END: [&str; 4] = [
+    "b_crypto_cycles",
+    "b_reset_measurement",
+    "b_resets",
+    "b_per_stopped",
+];
+
+/// With this variable, those that fail are tried in QEMU in real time, too.
+const ALSO_IN_QEMU: &str = "MILLIMETER_ALSO_IN_QEMU";
 
 /// Every behaviour guest that asks for nothing that is lacking, in each of its configurations: prints how it ends. The book
 /// has the numbers.
@@ -124,7 +132,8 @@ fn behaviour_guests_are_counted_in_hercules() {
     assert!(passed > all / 3);
 }
 
-/// Whether a guest ends in Hercules as it declares. Prints why it does not, and whether it does in QEMU in real time.
+/// Whether a guest ends in Hercules as it declares. Prints why it does not, and if that is asked for, whether it does in QEMU
+/// in real time.
 fn passes(clause: &Clause, name: &str, options: RunOptions) -> bool {
     let why_not = |options: RunOptions| {
         let options = RunOptions {
@@ -145,6 +154,10 @@ fn passes(clause: &Clause, name: &str, options: RunOptions) -> bool {
         println!("{name}: as it declares");
         return true;
     };
+    if env::var_os(ALSO_IN_QEMU).is_none() {
+        println!("{name}: {why}");
+        return false;
+    }
     let in_qemu = why_not(RunOptions {
         mode: Mode::RealTime,
         ..options
