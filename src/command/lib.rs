@@ -16,7 +16,7 @@ mod trace;
 mod words;
 
 pub use change::Change;
-pub use words::ConsoleWords;
+pub use words::{ConsoleWords, LONGEST_WORDS};
 
 /// The answer to HELP.
 pub const HELP: &str = "\
@@ -47,6 +47,7 @@ PER BRANCH|FETCH|STORE [DATA xx]|REG n[,n]|ALL [RANGE a-b] [COUNT|TRACE|STOP]
 PER OFF n|ALL end the trace with this number, or all
 PER           show the traces, and how many events each has had
 HOLD AT text  stop the guest when it has written this text on its console, as it stands here; HOLD OFF forgets it
+COUNT AT text count executions from when the guest has written this text, in a run that can; it is awaited instead of HOLD's
 GO            let the guest go on that a trace or a text has stopped
 SHOW PSW|REGISTERS|CONTROLS|STORAGE a[-b]
               show the CPU that a trace has stopped, and storage as its addresses designate it
@@ -93,6 +94,8 @@ pub enum Command {
     Traces,
     /// Stop the guest when it has written these words on its console; none forgets them.
     HoldAt(Option<ConsoleWords>),
+    /// Begin to count executions when the guest has written these words on its console.
+    CountAt(ConsoleWords),
     /// Resume the guest that a trace or words on its console have stopped.
     Go,
     /// Show registers or storage of the CPU that a trace has stopped.
@@ -265,6 +268,7 @@ pub fn parse(line: &str) -> Result<Command, Misunderstood<'_>> {
         "GO",
         "SHOW",
         "HOLD",
+        "COUNT",
     ])? {
         0 => Command::Help,
         1 => Command::Status,
@@ -278,7 +282,8 @@ pub fn parse(line: &str) -> Result<Command, Misunderstood<'_>> {
         9 => trace::events(&mut words)?,
         10 => Command::Go,
         11 => Command::Show(trace::shown(&mut words)?),
-        _ => return words::held_at(line, &mut words),
+        12 => return words::held_at(line, &mut words),
+        _ => return words::counted_at(line, &mut words),
     };
     words.end()?;
     Ok(command)

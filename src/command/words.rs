@@ -1,4 +1,4 @@
-//! The words after HOLD: text that the guest writes on its console.
+//! The words after HOLD and COUNT: text that the guest writes on its console.
 
 use super::{Command, Misunderstood, Words};
 
@@ -58,14 +58,25 @@ pub(super) fn held_at<'a>(
         words.end()?;
         return Ok(Command::HoldAt(None));
     }
+    text(line).map(|words| Command::HoldAt(Some(words)))
+}
+
+/// Reads the words after COUNT.
+pub(super) fn counted_at<'a>(
+    line: &'a str,
+    words: &mut Words<'a>,
+) -> Result<Command, Misunderstood<'a>> {
+    words.one_of(&["AT"])?;
+    text(line).map(Command::CountAt)
+}
+
+/// The text after the first two words of a line.
+fn text(line: &str) -> Result<ConsoleWords, Misunderstood<'_>> {
     let text = after_words(line, 2);
-    match ConsoleWords::new(text.as_bytes()) {
-        Some(words) => Ok(Command::HoldAt(Some(words))),
-        None => Err(Misunderstood {
-            found: Some(text).filter(|text| !text.is_empty()),
-            understood: &["a text of at most 80 bytes"],
-        }),
-    }
+    ConsoleWords::new(text.as_bytes()).ok_or(Misunderstood {
+        found: Some(text).filter(|text| !text.is_empty()),
+        understood: &["a text of at most 80 bytes"],
+    })
 }
 
 /// What follows the first `count` words of a line.
@@ -93,6 +104,7 @@ mod tests {
         assert_eq!(parse("  HOLD  At  Two  words "), held_at("Two  words"));
         assert_eq!(parse("HOLD AT OFF"), held_at("OFF"));
         assert_eq!(parse("HOLD OFF"), Ok(Command::HoldAt(None)));
+        assert_eq!(parse("count at Go"), Ok(Command::CountAt(words("Go"))));
     }
 
     #[test]
@@ -103,6 +115,9 @@ mod tests {
             "HOLD AT  ",
             "HOLD OFF now",
             "HOLD login:",
+            "COUNT",
+            "COUNT AT",
+            "COUNT OFF",
         ] {
             assert!(parse(line).is_err(), "{line}");
         }

@@ -35,8 +35,9 @@ layout! {
         counted: U64,
         /// How many instructions this CPU has executed that nobody could count, because it is not known where they were.
         unmatched: U64,
-        /// Zeros.
-        reserved: U64,
+        /// How many instructions this CPU has executed where nothing was to be counted: outside of the window, before the words
+        /// on the console, or in the other state.
+        skipped: U64,
     }
 }
 

@@ -144,6 +144,12 @@ pub mod flags {
     /// [`counts`](crate::counts) says. The run stays as it is. The machine has [`COUNTING_STORAGE`](super::COUNTING_STORAGE)
     /// more storage for each CPU then, which nothing else uses.
     pub const COUNT_EXECUTIONS: u32 = 0x4_0000;
+    /// With [`COUNT_EXECUTIONS`]: the counting begins when the guest has written the words that the operator awaits.
+    pub const COUNT_FROM_WORDS: u32 = 0x8_0000;
+    /// With [`COUNT_EXECUTIONS`]: only what is executed in problem state is counted.
+    pub const COUNT_PROBLEM_STATE: u32 = 0x10_0000;
+    /// With [`COUNT_EXECUTIONS`]: only what is executed in supervisor state is counted.
+    pub const COUNT_SUPERVISOR_STATE: u32 = 0x20_0000;
     /// All assigned bits.
     pub const ALL: u32 = FRAMES
         | START
@@ -163,7 +169,10 @@ pub mod flags {
         | NATIVE
         | COUNT_PATHS
         | CHECK_HSA
-        | COUNT_EXECUTIONS;
+        | COUNT_EXECUTIONS
+        | COUNT_FROM_WORDS
+        | COUNT_PROBLEM_STATE
+        | COUNT_SUPERVISOR_STATE;
 }
 
 /// Authorization and activation bits of the counter sets, as SA23-2260 numbers them.

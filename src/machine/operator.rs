@@ -57,6 +57,7 @@ pub fn command(machine: Option<&'static Machine>, line: &[u8]) {
         Ok(Command::EndTraces(number)) => with_guest(&|machine| traces::end(machine, number)),
         Ok(Command::Traces) => with_guest(&|machine| traces::list(machine)),
         Ok(Command::HoldAt(words)) => with_guest(&|machine| hold_at(machine, words)),
+        Ok(Command::CountAt(words)) => with_guest(&|machine| count_at(machine, words)),
         Ok(Command::Go) => ask_stopped(machine, Asked::Go),
         Ok(Command::Show(shown)) => ask_stopped(machine, Asked::Show(shown)),
         Err(misunderstood) => console::say(format_args!("{misunderstood}\n")),
@@ -85,7 +86,18 @@ fn hold_at(machine: &Machine, words: Option<ConsoleWords>) {
         ));
         return;
     }
-    configuration.awaited_words.set(words);
+    configuration.awaited_words.set(words, true);
+}
+
+/// Counts executions from when the guest has written these words.
+fn count_at(machine: &Machine, words: ConsoleWords) {
+    if !machine.counts_from_words {
+        console::say(format_args!(
+            "this run does not begin to count executions; begin it with --count and --count-from\n"
+        ));
+        return;
+    }
+    machine.configuration.awaited_words.set(Some(words), false);
 }
 
 /// Makes a request about a guest that is stopped.

@@ -251,7 +251,7 @@ fn finish_windows(machine: &Machine) {
             counts::finish(&cpu.vcpu, &mut cpu.native, counting, &mut |entry| {
                 waiting.add(entry);
             });
-            waiting.finish(counting.unmatched);
+            waiting.finish(counting);
         }
         if let Some(traced) = &mut looked.traced {
             let Traced {

@@ -19,6 +19,7 @@ use crate::guest::recording::counts::{self, Interrupted as Interruption};
 use crate::guest::recording::per::window as traces;
 use crate::guest::state::account::Account;
 use crate::guest::state::configuration::Configuration;
+use crate::guest::state::counting::States;
 use crate::guest::state::schedule::NEVER;
 use crate::guest::state::vcpu::Vcpu;
 use crate::guest::state::window::Window;
@@ -38,6 +39,15 @@ use crate::per::trace::Traces;
 extern crate alloc;
 use alloc::boxed::Box;
 
+/// What of a CPU is counted, and where it has its storage for that.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    /// Where its [`loader::COUNTING_STORAGE`] bytes are.
+    pub at: Real,
+    /// The states.
+    pub states: States,
+}
+
 /// From now on this CPU, which has this prefix area, has a window. At IPL only.
 /// Executions are counted if there is storage for that: in the whole run if no window is wanted.
 pub fn begin(
@@ -45,19 +55,20 @@ pub fn begin(
     cpu: &mut Cpu,
     wanted: &loader::Window,
     traces: Traces,
-    counting: Option<Real>,
+    counting: Option<Counted>,
 ) {
-    let window = if wanted.is_wanted() {
-        Window::new(wanted.from.get(), wanted.to.get(), wanted.interval.get())
-    } else {
-        Window::new(0, u64::MAX, NEVER)
+    let window = match (wanted.is_wanted(), counting) {
+        (false, _) => Window::new(0, u64::MAX, NEVER),
+        (true, None) => Window::new(wanted.from.get(), wanted.to.get(), wanted.interval.get()),
+        // Nothing is sampled where everything is counted.
+        (true, Some(_)) => Window::new(wanted.from.get(), wanted.to.get(), NEVER),
     };
     let mut looked = Looked::new(window);
     if !traces.is_empty() {
         looked.traced = Some(Box::new(Traced::new(cpu.vcpu.address, traces)));
     }
-    if let Some(at) = counting {
-        let counting = counts::begin(&mut cpu.native, at);
+    if let Some(Counted { at, states }) = counting {
+        let counting = counts::begin(&mut cpu.native, at, states);
         looked.executions = Some(Box::new(Executions::new(cpu.vcpu.address, counting)));
     }
     let beside = if looked.executions.is_some() {
@@ -179,7 +190,9 @@ fn is_due_soon(cpu: &mut Cpu) -> bool {
         return true;
     };
     let then = entered.saturating_add(counted.left + SOON);
-    then >= comparator || zero.wrapping_sub(then) as i64 <= 0
+    // One that is due already waits for the guest to enable it, which is a trap.
+    let rest = |at: u64| zero.wrapping_sub(at) as i64;
+    entered < comparator && then >= comparator || rest(entered) > 0 && rest(then) <= 0
 }
 
 /// Another interruption has come in a window with exact counts.
@@ -250,6 +263,7 @@ extern "C" fn window_external(cpu: &mut Cpu) {
         if !is_traced {
             go_on_stopped(cpu, old, overhead);
         }
+        cross_edge(cpu, old, overhead);
     } else {
         settle(cpu, now, AROUND_ENTRY, first_run, false);
         return;
@@ -321,8 +335,8 @@ extern "C" fn window_program(cpu: &mut Cpu) {
 /// Counts, on the way out of a trap, what the guest has executed.
 #[inline(never)]
 fn go_on_counted(cpu: &mut Cpu, now: u64) {
+    let is_wanted = is_counted(cpu, now);
     let Some(CountsOf {
-        window,
         counted,
         vcpu,
         configuration,
@@ -334,14 +348,43 @@ fn go_on_counted(cpu: &mut Cpu, now: u64) {
     let Executions {
         counting, waiting, ..
     } = counted;
-    let real = lowcore::EXIT_PSW.get();
-    let real = if window.has(now) {
-        counts::trapped(vcpu, configuration, native, counting, real, &mut |entry| {
-            waiting.add(entry);
-        })
-    } else {
-        counts::skip(vcpu, native, counting, real)
+    let how = (lowcore::EXIT_PSW.get(), is_wanted);
+    let real = counts::trapped(vcpu, configuration, native, counting, how, &mut |entry| {
+        waiting.add(entry);
+    });
+    lowcore::set_exit_psw(real);
+}
+
+/// Whether the guest is to be counted at a moment.
+fn is_counted(cpu: &Cpu, now: u64) -> bool {
+    let machine = cpu.machine;
+    let has_begun = !machine.counts_from_words || machine.configuration.awaited_words.were_met();
+    has_begun && (cpu.window.as_ref()).is_some_and(|looked| looked.window.has(now))
+}
+
+/// The guest goes on after an interruption that was only for the window, with this old PSW and overhead. If the window has
+/// begun or ended with it, so has the counting.
+#[inline(never)]
+fn cross_edge(cpu: &mut Cpu, old: Psw, overhead: u64) {
+    let account = cpu.vcpu.account;
+    let is_wanted = is_counted(cpu, account.entered);
+    let executed = (account.ticks(account.left, account.entered)).saturating_sub(overhead);
+    let Some(CountsOf {
+        counted,
+        vcpu,
+        configuration,
+        native,
+    }) = executions(cpu)
+    else {
+        return;
     };
+    let Executions {
+        counting, waiting, ..
+    } = counted;
+    let how = (old, executed, is_wanted);
+    let real = counts::interrupted(vcpu, configuration, native, counting, how, &mut |entry| {
+        waiting.add(entry);
+    });
     lowcore::set_exit_psw(real);
 }
 
@@ -440,7 +483,6 @@ fn parts(cpu: &mut Cpu) -> Option<Parts<'_>> {
 
 /// What counting takes of a CPU.
 struct CountsOf<'c> {
-    window: Window,
     counted: &'c mut Executions,
     vcpu: &'c mut Vcpu,
     configuration: &'static Configuration,
@@ -451,7 +493,6 @@ struct CountsOf<'c> {
 fn executions(cpu: &mut Cpu) -> Option<CountsOf<'_>> {
     let looked = cpu.window.as_mut()?;
     Some(CountsOf {
-        window: looked.window,
         counted: looked.executions.as_mut()?,
         vcpu: &mut cpu.vcpu,
         configuration: &cpu.machine.configuration,

@@ -309,7 +309,7 @@ fn look_again(arguments: &ZoomArguments, progress: &Progress) -> Result<u8> {
     match zoom::zoom(&arguments.request(), progress, &mut perform)? {
         Zoomed::Same(directory, window) => {
             say(&table::text(&Report::read(&directory)?))?;
-            say(&zoom::text(&directory, &window))?;
+            say(&zoom::text(&directory, &window, arguments.count.is_some()))?;
             Ok(0)
         }
         Zoomed::Other(directory, difference) => {
@@ -347,6 +347,7 @@ fn repeat(repetition: Repetition, progress: &Progress) -> Result<()> {
         rtc,
         out: Some(out.clone()),
         again: Some(again.clone()),
+        count: again.count.clone(),
         ..options
     };
     let linux = |prepared: LinuxOptions| {

@@ -47,11 +47,18 @@ impl Window {
         now: u64,
         first_run: u64,
     ) -> u64 {
-        if self.is_over(now) || self.interval == NEVER {
+        if self.is_over(now) {
             return first_run;
         }
         let at = if now < self.from {
             self.from
+        } else if self.interval == NEVER {
+            // Where something ends that is no sample.
+            return if self.to.saturating_add(APART) < first_run {
+                self.to
+            } else {
+                first_run
+            };
         } else {
             if self.due == NEVER {
                 self.due = account.total() + self.interval;

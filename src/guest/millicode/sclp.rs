@@ -217,8 +217,8 @@ const fn mask_of(size: usize) -> u32 {
     }
 }
 
-/// WRITE EVENT DATA: takes event buffers up to the first one that is wrong. Returns whether the guest has written the
-/// words that the operator awaits.
+/// WRITE EVENT DATA: takes event buffers up to the first one that is wrong. Returns whether the guest has written
+/// words at which it is to stop.
 #[must_use]
 pub(super) fn write_event_data<H: Hardware>(
     configuration: &Configuration,
@@ -227,7 +227,7 @@ pub(super) fn write_event_data<H: Hardware>(
     block: &mut Block,
 ) -> bool {
     let mut at = HEADER;
-    let mut met = false;
+    let mut holds = false;
     let code = loop {
         // At least one event buffer is asked for.
         if at >= length && at > HEADER {
@@ -244,12 +244,12 @@ pub(super) fn write_event_data<H: Hardware>(
             break response::INVALID_FUNCTION;
         }
         hardware.console_write(data);
-        met |= configuration.awaited_words.are_met_by(data);
+        holds |= configuration.awaited_words.hold_by(data);
         *flags |= ACCEPTED;
         at += size;
     };
     respond(block, code);
-    met
+    holds
 }
 
 /// Whether the control program receives what is typed for it.

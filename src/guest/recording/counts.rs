@@ -20,7 +20,7 @@ mod blocks;
 use crate::hardware::Hardware;
 use crate::state::account::Mode;
 use crate::state::configuration::Configuration;
-use crate::state::counting::{Counting, CountingArea};
+use crate::state::counting::{Counting, CountingArea, States};
 use crate::state::vcpu::Vcpu;
 use crate::storage::shadow::{counted, has_single_table};
 use arch::address::{PAGE, Real, Virtual};
@@ -61,27 +61,61 @@ impl Interrupted {
     }
 }
 
-/// The counting begins. Nothing else uses the [`COUNTING_STORAGE`] bytes at `at`.
-pub fn begin<H: Hardware>(hardware: &mut H, at: Real) -> Counting {
-    let counting = Counting::new(at);
+/// The counting of these states begins. Nothing else uses the [`COUNTING_STORAGE`] bytes at `at`.
+pub fn begin<H: Hardware>(hardware: &mut H, at: Real, states: States) -> Counting {
+    let counting = Counting::new(at, states);
     let (zeros, length) = counting.area.zeros();
     hardware.hsa_fill(zeros, length, 0);
     counting
 }
 
 /// A trap was handled as in a run without counting, and the guest goes on at the PSW of the CPU, for which the
-/// hardware would have the PSW `real`. Counts what it has executed. Returns the PSW that the hardware is to have.
+/// hardware would have the PSW `real`. Counts what it has executed. What it executes now is counted if that `is_wanted`, and
+/// its state is. Returns the PSW that the hardware is to have.
 pub fn trapped<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
     counting: &mut Counting,
-    real: Psw,
+    (real, is_wanted): (Psw, bool),
     each: &mut Each<'_>,
 ) -> Psw {
     arrive(cpu, hardware, counting, each);
     counting.behind_branch = false;
+    counting.skips = !(is_wanted && counting.states.have(cpu.psw));
+    if counting.skips {
+        counting.chain.clear();
+        return rest(cpu, hardware, counting, real);
+    }
     follow(cpu, configuration, hardware, counting, cpu.psw, real, each)
+}
+
+/// The guest was interrupted only for the counts, with this old PSW, when it had executed so many instructions since the
+/// machine left to it. Counts them. What it executes now is counted if that `is_wanted`, and its state is. Returns the PSW that
+/// the hardware is to have.
+pub fn interrupted<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    (old, executed, is_wanted): (Psw, u64, bool),
+    each: &mut Each<'_>,
+) -> Psw {
+    let next = cpu.interrupted_psw(old);
+    let skips = !(is_wanted && counting.states.have(next));
+    if skips == counting.skips {
+        return old;
+    }
+    let done = executed.wrapping_sub(counting.done);
+    account_for(hardware, counting, done, next, each);
+    counting.done = executed;
+    counting.skips = skips;
+    let real = as_first_run(cpu, old);
+    if skips {
+        counting.chain.clear();
+        return rest(cpu, hardware, counting, real);
+    }
+    follow(cpu, configuration, hardware, counting, next, real, each)
 }
 
 /// An external interruption of the run has come, with this old PSW. Behind a branch from which the guest cannot go on, the run
@@ -177,13 +211,6 @@ pub fn finish<H: Hardware>(
 ) {
     arrive(cpu, hardware, counting, each);
     blocks::give_all(hardware, counting, each);
-}
-
-/// A trap was handled outside of the window: nothing is counted. Returns the PSW that the hardware is to have.
-pub fn skip<H: Hardware>(cpu: &Vcpu, hardware: &mut H, counting: &mut Counting, real: Psw) -> Psw {
-    counting.chain.clear();
-    (counting.total, counting.done) = (cpu.account.total(), 0);
-    rest(cpu, hardware, counting, real)
 }
 
 /// From now on the guest runs as in a run without counting. Returns the PSW that the hardware is to have.
@@ -535,14 +562,28 @@ fn restore<H: Hardware>(
     }
 }
 
-/// Counts what the guest has executed up to a trap that was handled as in a run without counting.
+/// Counts what the guest has executed, unless it was to be skipped, up to a trap that was handled as in a run without counting.
 fn arrive<H: Hardware>(cpu: &Vcpu, hardware: &mut H, counting: &mut Counting, each: &mut Each<'_>) {
     let total = cpu.account.total();
     let done = total.wrapping_sub(counting.total + counting.done);
-    let old = cpu.interruption.old;
-    let here = old.address & old.address_mask();
-    attribute(hardware, counting, done, here, NEAR, each);
+    account_for(hardware, counting, done, cpu.interruption.old, each);
     (counting.total, counting.done) = (total, 0);
+}
+
+/// Counts so many instructions, up to the one that this PSW designates, or notes that they were to be skipped.
+fn account_for<H: Hardware>(
+    hardware: &mut H,
+    counting: &mut Counting,
+    done: u64,
+    old: Psw,
+    each: &mut Each<'_>,
+) {
+    if counting.skips {
+        counting.skipped = counting.skipped.wrapping_add(done);
+    } else {
+        let here = old.address & old.address_mask();
+        attribute(hardware, counting, done, here, NEAR, each);
+    }
 }
 
 /// Where in a chain the guest is.
@@ -648,13 +689,16 @@ fn attribute<H: Hardware>(
     let found = behind(hardware, counting, done, here)
         .or_else(|| nearest(hardware, counting, done, here))
         .filter(|found| found.distance <= near);
-    let chain = core::mem::take(&mut counting.chain);
     let Some(found) = found else {
+        counting.chain.clear();
         counting.unmatched += done;
         return;
     };
     let mut less = found.less;
-    for (place, &number) in chain.iter().enumerate().take(found.whole + 1) {
+    for place in 0..=found.whole {
+        let Some(&number) = counting.chain.get(place) else {
+            break;
+        };
         let block = blocks::of(hardware, counting, number);
         let once = u64::from(place < found.whole);
         let fewer = block.may_count_less().min(less);
@@ -670,6 +714,7 @@ fn attribute<H: Hardware>(
     if let Some(part) = found.part {
         blocks::count_part(hardware, counting, &part.with_less(less), each);
     }
+    counting.chain.clear();
     counting.counted += done;
 }
 

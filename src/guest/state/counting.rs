@@ -3,6 +3,7 @@
 
 use crate::storage::checked::PlacedFrame;
 use arch::address::{PAGE, Real};
+use arch::psw::{PROBLEM, Psw};
 
 /// How many pages the CPU can have as it executes them while it counts.
 pub(crate) const COPIES: u64 = 2048;
@@ -26,7 +27,7 @@ pub(crate) const SPACES: usize = 8;
 pub(crate) const PAGES: usize = 64;
 
 /// The most blocks that the guest executes one behind the other without a branch.
-pub(crate) const LONGEST_CHAIN: usize = 64;
+pub(crate) const LONGEST_CHAIN: usize = 512;
 
 /// Where in storage they are.
 #[derive(Clone, Copy, Debug)]
@@ -118,10 +119,34 @@ pub(crate) struct Then {
     pub(crate) drops: u64,
 }
 
+/// In which states of the guest instructions are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum States {
+    /// In both.
+    #[default]
+    Both,
+    /// In problem state.
+    Problem,
+    /// In supervisor state.
+    Supervisor,
+}
+
+impl States {
+    /// Whether the guest is counted that goes on at this PSW.
+    pub(crate) const fn have(self, psw: Psw) -> bool {
+        match self {
+            Self::Both => true,
+            Self::Problem => psw.mask & PROBLEM != 0,
+            Self::Supervisor => psw.mask & PROBLEM == 0,
+        }
+    }
+}
+
 /// The counting of one CPU.
 #[derive(Debug)]
 pub struct Counting {
     pub(crate) area: CountingArea,
+    pub(crate) states: States,
     pub(crate) spaces: heapless::Vec<CountedSpace, SPACES>,
     pub(crate) pages: [Option<CountedPage>; PAGES],
     /// Bytes of the tables that are in use.
@@ -154,14 +179,19 @@ pub struct Counting {
     pub counted: u64,
     /// How many were executed, and not counted, because it is not known where.
     pub unmatched: u64,
+    /// How many were executed where nothing was to be counted.
+    pub skipped: u64,
+    /// Whether the guest was left to execute such.
+    pub(crate) skips: bool,
 }
 
 impl Counting {
     /// Nothing has been counted yet. Nothing else uses the area at `at`.
     #[must_use]
-    pub fn new(at: Real) -> Self {
+    pub fn new(at: Real, states: States) -> Self {
         Self {
             area: CountingArea(at),
+            states,
             spaces: heapless::Vec::new(),
             pages: [None; PAGES],
             tables_used: 0,
@@ -179,6 +209,8 @@ impl Counting {
             looks: None,
             counted: 0,
             unmatched: 0,
+            skipped: 0,
+            skips: false,
         }
     }
 

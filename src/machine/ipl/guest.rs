@@ -19,6 +19,7 @@ use crate::guest::state::account::{Account, Charges, Counted, Mode};
 use crate::guest::state::assist::Assist;
 use crate::guest::state::channels::Channels;
 use crate::guest::state::configuration::Configuration;
+use crate::guest::state::counting::States;
 use crate::guest::state::device::{Device, ROOM_LENGTH};
 use crate::guest::state::page_frames::PageFrames;
 use crate::guest::state::recording::{NULLIFY, Step, Support};
@@ -291,6 +292,7 @@ pub(super) fn start(
         cpus: cells,
         open,
         looked: block.has(flags::CHECK_HSA).then(AtomicU64::default),
+        counts_from_words: block.has(flags::COUNT_FROM_WORDS),
         samples_for_host: block.interval.get() != 0,
         shared,
         his: Box::leak(Box::new(Service::new(cpus))),
@@ -346,8 +348,10 @@ pub(super) fn start(
             };
             // SAFETY: as above.
             let cpu = unsafe { &mut *cell.get() };
-            let counting =
-                counting.map(|first| first.offset(number as u64 * loader::COUNTING_STORAGE));
+            let counting = counting.map(|first| window::Counted {
+                at: first.offset(number as u64 * loader::COUNTING_STORAGE),
+                states: counted_states(block),
+            });
             window::begin(area, cpu, &block.window, traces, counting);
         }
     }
@@ -370,6 +374,17 @@ pub(super) fn start(
     }
     started(machine, block, model, below.as_ref());
     begin(machine, block)
+}
+
+/// The states in which the guest's instructions are counted.
+fn counted_states(block: &LoaderBlock) -> States {
+    if block.has(flags::COUNT_PROBLEM_STATE) {
+        States::Problem
+    } else if block.has(flags::COUNT_SUPERVISOR_STATE) {
+        States::Supervisor
+    } else {
+        States::Both
+    }
 }
 
 /// Activates the counters of the machine below, or says why that is not possible. Returns how many cycles they count per

@@ -106,6 +106,8 @@ pub struct Machine {
     pub sums: Sums,
     /// When the HSA was last found to be whole, in a run that asks now and then.
     pub looked: Option<AtomicU64>,
+    /// Whether executions are counted only from when the guest has written the awaited words.
+    pub counts_from_words: bool,
     /// Whether the host uses the machine's sampling function, for its own profile.
     pub samples_for_host: bool,
     /// Turns, input and traced events.

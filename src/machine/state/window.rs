@@ -112,8 +112,9 @@ impl Waiting {
     }
 
     /// Sends the counts that wait, and how many instructions were executed beside them.
-    pub fn finish(&mut self, unmatched: u64) {
-        self.head.unmatched.set(unmatched);
+    pub fn finish(&mut self, counting: &Counting) {
+        self.head.unmatched.set(counting.unmatched);
+        self.head.skipped.set(counting.skipped);
         self.send();
     }
 }

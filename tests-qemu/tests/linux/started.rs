@@ -8,7 +8,10 @@ use std::{
     time::SystemTime,
 };
 
-use measure::{building::build, computer::progress::Progress, linux::cache::Cache};
+use measure::{
+    building::build, computer::progress::Progress, counts::Counts, folder::record::RunRecord,
+    linux::cache::Cache,
+};
 use tempfile::TempDir;
 use tests_qemu::{
     command::{self, Finished},
@@ -236,6 +239,40 @@ fn a_system_that_cannot_be_kept_boots_and_says_why() {
             .map(|entry| entry.unwrap().path())
             .all(|path| !path.is_dir())
     );
+}
+
+#[test]
+#[ignore = "long: cargo soak runs it"]
+fn a_counted_program_is_the_program_without_counts_in_a_kept_system() {
+    let (cache, directory) = (cache(), TempDir::new().unwrap());
+    let programs = build::build_programs(&Progress::Plain).unwrap();
+    let looping = programs.join("loop").into_os_string();
+    let looping = looping.into_string().unwrap();
+    let exec = |out: &str, more: &[&str]| {
+        let line = [&["exec", "--out", out], more, &[&looping]].concat();
+        let finished = measure(&cache, directory.path(), &line);
+        assert!(
+            finished
+                .error
+                .contains("10,000,003 instructions in problem state"),
+            "{finished:?}"
+        );
+        directory.path().join(out)
+    };
+    let plain = RunRecord::read(&exec("plain", &[])).unwrap();
+    // The second run goes on from what the first one has kept.
+    exec("first", &["--count=user"]);
+    let counted = exec("counted", &["--count=user"]);
+    let record = RunRecord::read(&counted).unwrap();
+    let instructions = |record: &RunRecord| record.totals[0].guest_instructions;
+    assert_eq!(instructions(&record), instructions(&plain));
+    let counts = Counts::read(&counted, &record).unwrap().unwrap();
+    let known = counts.counted() + counts.skipped() + counts.unmatched();
+    assert_eq!(known, instructions(&plain));
+    assert!(counts.unmatched() < 1000, "{}", counts.unmatched());
+    // The loop is one instruction. Another program may have some at the same address.
+    let most = counts.executed.values().map(|of| of.times).max().unwrap();
+    assert!((10_000_000..10_000_010).contains(&most), "{most}");
 }
 
 #[test]

@@ -57,6 +57,7 @@ impl First {
             around: None,
             interval: zoom::SHORTEST,
             traces: Vec::new(),
+            count: None,
             out: None,
         }
     }

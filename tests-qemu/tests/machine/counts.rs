@@ -4,19 +4,23 @@ use std::collections::BTreeMap;
 
 use measure::{
     computer::progress::Progress,
-    counts::Counts,
+    counts::{Counts, Executed, Instruction},
     events::file,
+    folder::record::RunRecord,
     machine::run::{self, RunOutcome},
-    options::RunOptions,
+    options::{
+        RunOptions,
+        count::{Begin, Counted, States},
+    },
     report::Report,
     views::{
         json,
         trace::{self, Form, TraceOptions},
     },
 };
-use millimeter::link::trace::parse;
+use millimeter::link::{counts::PROBLEM, trace::parse};
 use tempfile::TempDir;
-use tests_qemu::{ipl, suite::test};
+use tests_qemu::{command, ipl, suite::test};
 
 /// Guests whose time, samples and output would show a clock that is off by an instruction: they look at the clock, set timers, or
 /// sample themselves; and some that execute text that changes, from the ends of pages, or by EXECUTE.
@@ -52,7 +56,7 @@ fn both(options: &RunOptions) -> Both {
     let directory = TempDir::new().unwrap();
     let out = directory.path().join("run");
     let counting = RunOptions {
-        count_executions: true,
+        count: Some(options.count.clone().unwrap_or_default()),
         out: Some(out.clone()),
         ..options.clone()
     };
@@ -156,6 +160,78 @@ fn each_instruction_was_executed_as_often_as_a_trace_of_all_has_it() {
             .collect();
         assert_eq!(different, Vec::<String>::new(), "{guest}");
     }
+}
+
+/// The counts of this part of a run, with which its skipped instructions are as many as the counter says.
+fn part(guest: &str, states: States, begin: Begin) -> BTreeMap<Instruction, Executed> {
+    let mut options = ipl::options(guest);
+    options.count = Some(Counted {
+        states,
+        begin: Some(begin),
+    });
+    let counting = options.clone();
+    options.count = None;
+    let plain = alike(&options);
+    let found = alike(&counting);
+    let counts = &found.counts;
+    let sum = counts.counted() + counts.skipped();
+    assert_eq!((sum, counts.unmatched()), (plain.counts.counted(), 0));
+    assert_ne!((counts.counted(), counts.skipped()), (0, 0));
+    found.counts.executed
+}
+
+#[test]
+fn what_is_counted_in_either_state_is_together_what_is_counted_in_both() {
+    let guest = "b_problem_state_wait";
+    let user = part(guest, States::User, Begin::Start);
+    assert!(user.keys().all(|of| of.state & PROBLEM != 0));
+    let mut together = part(guest, States::Kernel, Begin::Start);
+    assert!(together.keys().all(|of| of.state & PROBLEM == 0));
+    assert!(!user.is_empty() && !together.is_empty());
+    together.extend(user);
+    assert_eq!(together, all_of(&ipl::options(guest)).counts.executed);
+}
+
+#[test]
+fn counting_begins_when_the_guest_has_written_words() {
+    let all = all_of(&ipl::options("b_psw_mask"));
+    let words = all.plain.console.lines().nth(1).unwrap().to_owned();
+    let later = part("b_psw_mask", States::All, Begin::Words(words));
+    assert!(later.len() < all.counts.executed.len());
+    for (instruction, found) in later {
+        assert!(found.times <= all.counts.executed[&instruction].times);
+    }
+}
+
+#[test]
+fn a_window_of_a_run_is_counted_when_it_is_looked_at_again() {
+    let directory = TempDir::new().unwrap();
+    let measure = |line: &[&str]| {
+        let mut command = command::measure(line).unwrap();
+        command.current_dir(directory.path());
+        let finished = command::finish(command).unwrap();
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+    };
+    measure(&[
+        "run",
+        "simple",
+        "--rtc",
+        "2026-01-01T00:00:00",
+        "--out",
+        "run",
+    ]);
+    measure(&["zoom", "run", "--count", "--from", "200us", "--to", "400us"]);
+    let zoomed = directory.path().join("run-zoom-1");
+    let record = RunRecord::read(&zoomed).unwrap();
+    let counts = Counts::read(&zoomed, &record).unwrap().unwrap();
+    // An instruction takes a nanosecond. The window begins and ends with a trap.
+    let counted = counts.counted();
+    assert!((100_000..300_000).contains(&counted), "{counted}");
+    let executed: u64 = record.totals.iter().map(|cpu| cpu.guest_instructions).sum();
+    assert_eq!(
+        (counted + counts.skipped(), counts.unmatched()),
+        (executed, 0)
+    );
 }
 
 #[test]

@@ -10,7 +10,10 @@ use super::linux::{PROFILE, SystemArguments};
 use crate::{
     linux::{LinuxOptions, exec::Program},
     numbers::quantities::{Rtc, Sampling},
-    options::{DEFAULT_SILENCE, RunOptions},
+    options::{
+        DEFAULT_SILENCE, RunOptions,
+        count::{Counted, States},
+    },
 };
 
 /// The date in the guest, so that it is the same in every run.
@@ -62,11 +65,10 @@ pub struct ExecArguments {
     /// Linux then says where its kernel and programs are, so that routines have names; this takes instructions of the kernel
     #[arg(long, requires = "out")]
     pub profile: bool,
-    /// Count every execution of every instruction, as `run --count`. The report and `export` of the folder show the counts,
-    /// so name it with --out; add --profile for names. The system boots, so add --fresh, or --bare if it is no program for
-    /// Linux
-    #[arg(long, requires = "out")]
-    pub count: bool,
+    /// Count every execution of every instruction from the beginning of the command on, or only those of programs or of the
+    /// kernel. The report and `export` of the folder show the counts, so name it with --out; add --profile for names
+    #[arg(long, value_name = "STATES", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "all", requires = "out")]
+    pub count: Option<States>,
     /// The program is for the bare machine, not for Linux: an ELF or a flat image as `run` takes it
     #[arg(long, conflicts_with_all = ["release", "kernel", "env", "with", "library", "package", "fresh"])]
     pub bare: bool,
@@ -122,7 +124,10 @@ impl ExecArguments {
             silence: Duration::from_secs(300),
             limit: self.limit.map(Duration::from_secs),
             strict: self.strict,
-            count_executions: self.count,
+            count: self.count.map(|states| Counted {
+                states,
+                begin: None,
+            }),
             ..RunOptions::new("linux")
         })
     }
@@ -180,10 +185,12 @@ mod tests {
     fn a_program_whose_folder_is_kept_can_be_counted_and_profiled() {
         let options = |line: &[&str]| Ok::<_, String>(exec(line)?.options("/d".into()).run);
         let run = options(&["--count", "--profile", "--out", "/d", "/p"]).unwrap();
-        assert!(run.count_executions);
+        assert_eq!(run.count, Some(Counted::default()));
         assert_eq!((run.sampling, run.stacks), (PROFILE, Some(64)));
         let plain = options(&["/p", "--count", "--profile"]).unwrap();
-        assert!(!plain.count_executions);
+        assert_eq!(plain.count, None);
+        let user = options(&["--count=user", "--out", "/d", "/p"]).unwrap();
+        assert_eq!(user.count.unwrap().states, States::User);
         assert_eq!((plain.sampling, plain.stacks), (Sampling::Off, None));
         for option in ["--count", "--profile"] {
             assert!(options(&[option, "/p"]).unwrap_err().contains("--out"));

@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::{
     events::command::event,
+    options::count::{Begin, Counted, States},
     zoom::{Request, SHORTEST, span::Moment},
 };
 
@@ -30,6 +31,10 @@ pub struct ZoomArguments {
     /// Trace program events in the window, as `run -e` does: BRANCH, FETCH, STORE or REG, with RANGE and COUNT
     #[arg(short = 'e', long = "trace", value_name = "EVENT", value_parser = event)]
     pub traces: Vec<String>,
+    /// Count every execution of every instruction in the window, or only those of programs or of the kernel, instead of taking
+    /// finer samples
+    #[arg(long, value_name = "STATES", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "all", conflicts_with_all = ["interval", "traces"])]
+    pub count: Option<States>,
     /// Where the finer samples go [default: a fresh DIR-zoom-N]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -44,6 +49,11 @@ impl ZoomArguments {
             around: self.around.clone(),
             interval: self.interval,
             traces: self.traces.clone(),
+            count: self.count.map(|states| Counted {
+                states,
+                // The window says from when on.
+                begin: Some(Begin::Start),
+            }),
             out: self.out.clone(),
         }
     }
@@ -55,6 +65,7 @@ Examples:
   cargo measure zoom millimeter-workload-1 --from 1.2s --to 1210ms
   cargo measure zoom millimeter-linux-1 --around do_mmap --interval 2000
   cargo measure zoom millimeter-linux-1 --from 2s --to 2001ms --trace 'FETCH RANGE vfs_read'
+  cargo measure zoom millimeter-linux-1 --from 2s --to 2010ms --count=kernel
   cargo measure report millimeter-workload-1-zoom-1 --html window.html";
 
 #[cfg(test)]
@@ -82,6 +93,9 @@ mod tests {
         let around = request("d --around f --interval 5000").unwrap();
         assert_eq!((around.interval, around.times), (5000, None));
         assert!(request("d").unwrap().times.is_none());
+        let counted = request("d --count=user").unwrap().count.unwrap();
+        assert_eq!(counted.states, States::User);
+        assert!(request("d --count --interval 5000").is_err());
         assert!(request("d --from 1ms").unwrap_err().contains("--to"));
         assert!(request("d --around f --from 1ms --to 2ms").is_err());
         assert!(

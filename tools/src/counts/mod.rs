@@ -78,6 +78,8 @@ pub struct CpuCounts {
     pub counted: u64,
     /// Instructions that were executed and could not be counted, because it is not known where they were.
     pub unmatched: u64,
+    /// Instructions that were executed where nothing was to be counted.
+    pub skipped: u64,
 }
 
 /// The exact counts of a run.
@@ -186,6 +188,13 @@ impl Counts {
         let unmatched = self.cpus.iter().map(|cpu| cpu.unmatched);
         unmatched.fold(0, u64::saturating_add)
     }
+
+    /// Instructions on all CPUs that were executed where nothing was to be counted.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        let skipped = self.cpus.iter().map(|cpu| cpu.skipped);
+        skipped.fold(0, u64::saturating_add)
+    }
 }
 
 /// Checks the payloads of a CPU's file, and gives each entry to `each`.
@@ -230,6 +239,7 @@ pub fn read_cpu(cpu: u16, bytes: &[u8], mut each: impl FnMut(&CountEntry)) -> Re
         }
         found.counted = head.counted.get();
         found.unmatched = head.unmatched.get();
+        found.skipped = head.skipped.get();
     }
     Ok(found)
 }

@@ -53,6 +53,7 @@ pub(crate) fn add(directory: &Path, cpu: u16, groups: &[Runs<'_>]) {
         cpu,
         counted,
         unmatched: u64::from(cpu) * 3,
+        skipped: 0,
         missing: 0,
     });
     record.write(directory).unwrap();

@@ -110,6 +110,15 @@ pub fn event(text: &str) -> Result<String, String> {
 /// The words that an event begins with.
 const EVENTS: [&str; 4] = ["BRANCH", "FETCH", "STORE", "REG"];
 
+/// The most bytes of a text on the guest's console that the operator can await.
+pub const LONGEST_TEXT: usize = command::LONGEST_WORDS;
+
+/// Whether the operator can await this text on the guest's console.
+#[must_use]
+pub fn can_be_awaited(text: &str) -> bool {
+    command::ConsoleWords::new(text.as_bytes()).is_some()
+}
+
 /// Whether a command begins a trace.
 #[must_use]
 pub fn begins_trace(line: &str) -> bool {

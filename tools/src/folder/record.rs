@@ -51,6 +51,9 @@ pub struct RunRecord {
     /// Whether every execution of every instruction was to be counted.
     #[serde(default, skip_serializing_if = "is_false")]
     pub count_executions: bool,
+    /// Which of them, in words; `None` for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_part: Option<String>,
     /// When the clock started, or `now`.
     pub rtc: String,
     /// The QEMU that ran.
@@ -504,6 +507,9 @@ pub struct CountsRecord {
     pub counted: u64,
     /// Instructions that were executed and could not be counted, because it is not known where they were.
     pub unmatched: u64,
+    /// Instructions that were executed where nothing was to be counted.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skipped: u64,
     /// Payloads with counts that did not arrive.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub missing: u64,
@@ -573,6 +579,7 @@ impl RunRecord {
                 // A payload that comes again has lower numbers.
                 known.counted = known.counted.max(newest.counted);
                 known.unmatched = known.unmatched.max(newest.unmatched);
+                known.skipped = known.skipped.max(newest.skipped);
                 known.missing = known.missing.saturating_add(newest.missing);
             }
             None => {

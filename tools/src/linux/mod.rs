@@ -353,6 +353,20 @@ pub fn prepare(options: &LinuxOptions, progress: &Progress) -> Result<Prepared> 
     })
 }
 
+/// The options with what is counted of such a run.
+fn counted(options: &LinuxOptions) -> Result<LinuxOptions> {
+    let mut options = options.clone();
+    if let Some(counted) = &options.run.count {
+        let can_be_held = started::can_be_held(&options);
+        options.run.count = Some(count::of_linux(
+            counted,
+            options.wants_shell(),
+            can_be_held,
+        )?);
+    }
+    Ok(options)
+}
+
 /// The emulator below the machine.
 enum Below {
     Qemu(Qemu),
@@ -367,9 +381,7 @@ pub fn run(
     out: &mut dyn Write,
 ) -> Result<LinuxOutcome> {
     nested::check(&options.run)?;
-    if options.run.count_executions {
-        count::check_linux(options.wants_shell(), started::is_wanted(options))?;
-    }
+    let options = &counted(options)?;
     if options.run.nested != 0 && options.wants_shell() {
         bail!("a run with --nested has no shell for a person; add a command behind --");
     }

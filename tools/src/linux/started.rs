@@ -37,6 +37,7 @@ use crate::{
         snapshot::{Continued, Snapshot},
     },
     numbers::quantities::{Rtc, Storage},
+    options::count::Counted,
     symbols::signed::Nonce,
 };
 
@@ -69,7 +70,11 @@ pub fn can_be_held(options: &LinuxOptions) -> bool {
 pub fn is_wanted(options: &LinuxOptions) -> bool {
     let run = &options.run;
     let has_stamps = run.takes_samples() || run.traces();
-    !options.fresh && can_be_held(options) && (run.rtc != Rtc::Now || !has_stamps)
+    let counts_the_boot = run.count.as_ref().is_some_and(Counted::has_the_boot);
+    !options.fresh
+        && can_be_held(options)
+        && !counts_the_boot
+        && (run.rtc != Rtc::Now || !has_stamps)
 }
 
 /// The time of day for a guest whose clock stood still.

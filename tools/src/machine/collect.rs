@@ -604,6 +604,7 @@ impl<'t> Collector<'t> {
             cpu: head.cpu.get(),
             counted: head.counted.get(),
             unmatched: head.unmatched.get(),
+            skipped: head.skipped.get(),
             missing: missing.into(),
         });
         Ok(Noted::Data)

@@ -49,7 +49,12 @@ use crate::{
     },
     numbers::hexadecimal,
     numbers::quantities::{GUEST_STORAGE_LIMIT, Rtc, Sampling, Storage},
-    options::{RunOptions, count, emulator::Emulator, judgement::Judgement},
+    options::{
+        RunOptions,
+        count::{self, Counted},
+        emulator::Emulator,
+        judgement::Judgement,
+    },
     report::Report,
     symbols::places::PlaceNames,
 };
@@ -98,6 +103,7 @@ pub fn run_with(
 ) -> Result<RunOutcome> {
     Guest::check(&options.guest)?;
     nested::check(options)?;
+    count::check_guest(options)?;
     if options.below == Emulator::Hercules {
         return run_in_hercules(options, progress, person);
     }
@@ -459,7 +465,8 @@ impl Common {
             interval: options.sampling.cycles(),
             configuration: [options.configuration.words(), options.devices.words()].concat(),
             exact_caches: options.exact_caches.map(|geometry| geometry.to_string()),
-            count_executions: options.count_executions,
+            count_executions: options.count.is_some(),
+            counted_part: options.count.as_ref().and_then(Counted::words),
             rtc: options.rtc.to_string(),
             qemu: self.below.clone(),
             arguments: self.arguments.clone(),

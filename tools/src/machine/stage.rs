@@ -26,7 +26,11 @@ use crate::{
     computer::temporary::Temporary,
     machine::{guest::Guest, monitor::Socket},
     numbers::quantities::LOAD_LIMIT,
-    options::{EventForm, RunOptions, count, emulator::Emulator},
+    options::{
+        EventForm, RunOptions,
+        count::{self, Counted},
+        emulator::Emulator,
+    },
 };
 
 /// Room for the HSA of a machine with this storage and so many CPUs in the check that a guest fits: slightly more than the
@@ -138,11 +142,7 @@ pub fn plan<'g>(
         } else {
             0
         }
-        | if options.count_executions {
-            flags::COUNT_EXECUTIONS
-        } else {
-            0
-        })
+        | options.count.as_ref().map_or(0, Counted::flags))
     .into();
     block.icount_shift = if options.mode.is_real_time() {
         NO_ICOUNT
@@ -178,7 +178,9 @@ pub fn plan<'g>(
     let later = later.map(|command| format!("{WHEN_WAITING}{command}"));
     let traces = options.again.iter().flat_map(|again| &again.traces);
     let traces = traces.map(|command| format!("{IN_WINDOW}{command}"));
-    for command in options.operator.iter().cloned().chain(later).chain(traces) {
+    let counts = options.count.as_ref().and_then(Counted::order);
+    let commands = options.operator.iter().cloned().chain(counts);
+    for command in commands.chain(later).chain(traces) {
         if command.contains(['\n', '\0']) || !block.add_command(&command) {
             bail!(
                 "the operator's command {command:?} cannot be given in advance: a command is one line, and all of them together have at most {COMMANDS_LENGTH} bytes"

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 use link::loader::Window;
 
-use crate::symbols::signed::Nonce;
+use crate::{options::count::Counted, symbols::signed::Nonce};
 
 /// What a run that is performed again has from the first one, and the window in it.
 #[derive(Clone, Debug)]
@@ -14,6 +14,8 @@ pub struct Again {
     pub window: Window,
     /// The operator's commands that begin traces in the window, with addresses.
     pub traces: Vec<String>,
+    /// What is counted in the window.
+    pub count: Option<Counted>,
     /// The identities of the parts of the first run.
     pub parts: BTreeMap<String, String>,
     /// With what its first process signed.
@@ -55,6 +57,7 @@ mod tests {
         let again = Again {
             window: Window::default(),
             traces: Vec::new(),
+            count: None,
             parts: parts(&[("the image", "1"), ("QEMU", "7")]),
             nonce: None,
         };

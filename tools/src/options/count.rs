@@ -1,19 +1,120 @@
-//! `--count`: exact counts of the executions of every instruction.
+//! `--count` and `--count-from`: exact counts of the executions of every instruction.
 //!
 //! The machine keeps them in storage of its own at the end of that which QEMU has. For the run itself the storage is as
 //! without the option, and so it stays the same run.
 
+use std::{convert::Infallible, str::FromStr};
+
 use anyhow::{Result, bail};
-use link::{loader::COUNTING_STORAGE, state::Mode};
+use clap::ValueEnum;
+use link::{
+    loader::{COUNTING_STORAGE, flags},
+    state::Mode,
+};
 
 use crate::{
+    events::command::{LONGEST_TEXT, can_be_awaited},
     numbers::quantities::Storage,
     options::{RunOptions, Unserved, emulator::Emulator},
 };
 
+/// In which states instructions are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum States {
+    /// In problem state and in supervisor state
+    #[default]
+    All,
+    /// In problem state: programs
+    User,
+    /// In supervisor state: the control program
+    Kernel,
+}
+
+/// From when on they are counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Begin {
+    /// From the beginning of the guest.
+    Start,
+    /// From when Linux begins with the command.
+    Command,
+    /// From when the guest has written this on its console.
+    Words(String),
+}
+
+impl FromStr for Begin {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(match text {
+            "start" => Self::Start,
+            "command" => Self::Command,
+            words => Self::Words(words.to_owned()),
+        })
+    }
+}
+
+/// What of a run is counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// The states.
+    pub states: States,
+    /// From when on. A command of Linux is counted from its beginning, and any other guest from its own, if nothing else is
+    /// chosen.
+    pub begin: Option<Begin>,
+}
+
+impl Counted {
+    /// The bits of the loader block.
+    #[must_use]
+    pub const fn flags(&self) -> u32 {
+        let states = match self.states {
+            States::All => 0,
+            States::User => flags::COUNT_PROBLEM_STATE,
+            States::Kernel => flags::COUNT_SUPERVISOR_STATE,
+        };
+        let begin = match self.begin {
+            None | Some(Begin::Start) => 0,
+            Some(Begin::Command | Begin::Words(_)) => flags::COUNT_FROM_WORDS,
+        };
+        flags::COUNT_EXECUTIONS | states | begin
+    }
+
+    /// The operator's command by which the machine awaits the words.
+    #[must_use]
+    pub fn order(&self) -> Option<String> {
+        match &self.begin {
+            Some(Begin::Words(words)) => Some(format!("COUNT AT {words}")),
+            _ => None,
+        }
+    }
+
+    /// Whether the boot of Linux is counted, too.
+    #[must_use]
+    pub fn has_the_boot(&self) -> bool {
+        self.begin != Some(Begin::Command)
+    }
+
+    /// What is counted, in words; nothing if that is everything.
+    #[must_use]
+    pub fn words(&self) -> Option<String> {
+        let states = match self.states {
+            States::All => None,
+            States::User => Some("in problem state".to_owned()),
+            States::Kernel => Some("in supervisor state".to_owned()),
+        };
+        let begin = match &self.begin {
+            None | Some(Begin::Start) => None,
+            Some(Begin::Command) => Some("from the beginning of the command on".to_owned()),
+            Some(Begin::Words(words)) => Some(format!("from the text {words:?} on")),
+        };
+        let parts: Vec<String> = states.into_iter().chain(begin).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
 /// Storage for the counts of all CPUs.
 const fn for_counts(options: &RunOptions, cpus: u32) -> u64 {
-    if options.count_executions {
+    if options.count.is_some() {
         COUNTING_STORAGE * cpus as u64
     } else {
         0
@@ -58,8 +159,15 @@ pub fn check_storage(options: &RunOptions, cpus: u32) -> Result<()> {
 /// # Errors
 /// It is such a run.
 pub fn check(options: &RunOptions) -> Result<()> {
-    if !options.count_executions {
+    let Some(counted) = &options.count else {
         return Ok(());
+    };
+    if let Some(Begin::Words(words)) = &counted.begin
+        && !can_be_awaited(words)
+    {
+        bail!(
+            "--count-from {words:?}: choose start, or a text of 1 to {LONGEST_TEXT} bytes that the guest writes on its console"
+        );
     }
     let unserved = [
         Unserved::new(
@@ -98,20 +206,44 @@ pub fn check(options: &RunOptions) -> Result<()> {
     })
 }
 
-/// Refuses a run of Linux that does not boot by itself.
+/// What of a run of Linux is counted: from the command on, unless something else is chosen.
 ///
 /// # Errors
-/// It is such a run.
-pub fn check_linux(wants_shell: bool, is_from_kept_system: bool) -> Result<()> {
+/// It is a run with a shell, or cannot be counted from then on.
+pub fn of_linux(counted: &Counted, wants_shell: bool, can_be_held: bool) -> Result<Counted> {
     if wants_shell {
         bail!(
             "--count has no counts of a shell for a person, whose input cannot be repeated; add a command behind --"
         );
     }
-    if is_from_kept_system {
+    let begin = match &counted.begin {
+        None if !can_be_held => Begin::Start,
+        None => Begin::Command,
+        Some(Begin::Command) if !can_be_held => bail!(
+            "--count-from command: this run does not say when its command begins, as it has devices or a first file system of \
+             its own; choose --count-from start"
+        ),
+        Some(Begin::Words(words)) => bail!(
+            "--count-from {words}: Linux is counted from the beginning of its command or from its start; choose command or start"
+        ),
+        Some(begin) => begin.clone(),
+    };
+    Ok(Counted {
+        begin: Some(begin),
+        ..counted.clone()
+    })
+}
+
+/// Refuses a moment that only Linux has.
+///
+/// # Errors
+/// It is such a moment.
+pub fn check_guest(options: &RunOptions) -> Result<()> {
+    let begin = options.count.as_ref().and_then(|of| of.begin.as_ref());
+    if begin == Some(&Begin::Command) {
         bail!(
-            "--count has no counts of a run that goes on from a kept system, which was started without them; add --fresh, so \
-             that it boots"
+            "--count-from command: only `linux` and `exec` have a command; choose start, or a text that the guest writes on its \
+             console"
         );
     }
     Ok(())
@@ -124,7 +256,7 @@ mod tests {
 
     fn counting(change: impl FnOnce(&mut RunOptions)) -> RunOptions {
         let mut options = RunOptions {
-            count_executions: true,
+            count: Some(Counted::default()),
             ..RunOptions::default()
         };
         change(&mut options);
@@ -141,7 +273,7 @@ mod tests {
                 refusal.contains("--count") && refusal.contains(word),
                 "{refusal}"
             );
-            options.count_executions = false;
+            options.count = None;
             assert!(options.check().is_ok(), "{word}");
         };
         refuses(&|options| options.mode = Mode::RealTime, "--real-time");
@@ -155,11 +287,57 @@ mod tests {
     }
 
     #[test]
-    fn linux_is_counted_if_it_boots_and_nobody_types() {
-        assert!(check_linux(false, false).is_ok());
-        let refusal = |shell, kept| check_linux(shell, kept).unwrap_err().to_string();
-        assert!(refusal(true, false).contains("a command"));
-        assert!(refusal(false, true).contains("--fresh"));
+    fn linux_is_counted_from_its_command_on_if_nothing_else_is_chosen() {
+        let counted = |begin: Option<Begin>| Counted {
+            begin,
+            ..Counted::default()
+        };
+        let of = |begin, held| {
+            of_linux(&counted(begin), false, held)
+                .map(|found| found.begin.unwrap())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(of(None, true), Ok(Begin::Command));
+        assert_eq!(of(None, false), Ok(Begin::Start));
+        assert_eq!(of(Some(Begin::Start), true), Ok(Begin::Start));
+        let refusal = of(Some(Begin::Command), false).unwrap_err();
+        assert!(refusal.contains("--count-from start"), "{refusal}");
+        let refusal = of(Some("login:".parse().unwrap()), true).unwrap_err();
+        assert!(refusal.contains("login:"), "{refusal}");
+        let shell = of_linux(&counted(None), true, false).unwrap_err();
+        assert!(shell.to_string().contains("a command"), "{shell}");
+    }
+
+    #[test]
+    fn another_guest_is_counted_from_its_start_or_from_words_on_its_console() {
+        let with = |begin: &str| {
+            counting(|options| {
+                options.count = Some(Counted {
+                    states: States::User,
+                    begin: Some(begin.parse().unwrap()),
+                });
+            })
+        };
+        let words = with("go on").count.unwrap();
+        assert_eq!(words.order().unwrap(), "COUNT AT go on");
+        let flags = [
+            flags::COUNT_EXECUTIONS,
+            flags::COUNT_PROBLEM_STATE,
+            flags::COUNT_FROM_WORDS,
+        ];
+        assert_eq!(words.flags(), flags.into_iter().sum::<u32>());
+        assert_eq!(
+            words.words().unwrap(),
+            "in problem state, from the text \"go on\" on"
+        );
+        let start = with("start");
+        assert!(check_guest(&start).is_ok() && start.check().is_ok());
+        let refusal = check_guest(&with("command")).unwrap_err().to_string();
+        assert!(refusal.contains("start"), "{refusal}");
+        for text in ["", &"x".repeat(LONGEST_TEXT + 1)] {
+            let refusal = with(text).check().unwrap_err().to_string();
+            assert!(refusal.contains("80 bytes"), "{refusal}");
+        }
     }
 
     #[test]

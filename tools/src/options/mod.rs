@@ -34,6 +34,7 @@ pub mod qemu_arguments;
 
 use again::Again;
 use configuration::{Configuration, Secure};
+use count::Counted;
 use counter_choice::CounterChoice;
 use devices::Devices;
 use emulator::Emulator;
@@ -131,8 +132,8 @@ pub struct RunOptions {
     pub count_traps: bool,
     /// Whether the machine counts the paths of its guest's control program. The guest's clock must stand still.
     pub count_paths: bool,
-    /// Whether the machine counts every execution of every instruction.
-    pub count_executions: bool,
+    /// What the machine counts every execution of, if it does.
+    pub count: Option<Counted>,
     /// What decides beside the guest's end whether it succeeded.
     pub judgement: Judgement,
     /// What the person asked for, which is recorded so that the run can be repeated.
@@ -209,7 +210,7 @@ impl RunOptions {
             execution_log: None,
             count_traps: false,
             count_paths: false,
-            count_executions: false,
+            count: None,
             judgement: Judgement::default(),
             asked: None,
             again: None,
@@ -276,7 +277,7 @@ impl RunOptions {
 
     /// Whether the run has addresses that want names: of samples, traced events or counted instructions.
     pub fn has_addresses(&self) -> bool {
-        self.takes_samples() || self.traces() || self.count_executions
+        self.takes_samples() || self.traces() || self.count.is_some()
     }
 
     /// Whether the guest, the operator or the machine records program events.

@@ -16,7 +16,11 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     counts::{Counts, routines::RoutineCounts},
-    folder::{self, COUNTERS, optional, record::RunRecord, sdb_cpus, sdb_name},
+    folder::{
+        self, COUNTERS, optional,
+        record::{RunRecord, WindowRecord},
+        sdb_cpus, sdb_name,
+    },
     formats::{
         counters::{self, CounterValues},
         samples::{self, CpuSamples},
@@ -54,6 +58,8 @@ pub struct ExactCounts {
     pub counted: u64,
     /// Instructions that could not be counted, because it is not known where they were.
     pub unmatched: u64,
+    /// Instructions that were executed where nothing was to be counted.
+    pub skipped: u64,
 }
 
 /// Everything that was measured.
@@ -150,7 +156,10 @@ impl Report {
                 "the run was to count all executions, and no exact counts arrived".to_owned(),
             ),
             Ok(counts) => {
-                if counts.is_some() && self.record.is_linux && !self.record.has_samples() {
+                let had_samples = |window: &WindowRecord| window.first_interval != 0;
+                let has_names = self.record.has_samples()
+                    || self.record.window.as_ref().is_some_and(had_samples);
+                if counts.is_some() && self.record.is_linux && !has_names {
                     self.doubts.push(
                         "Linux says where its kernel and programs are only in a run with samples: for the names of its \
                          exact counts, make it again with linux --profile --stacks or exec --profile"
@@ -161,6 +170,7 @@ impl Report {
                     routines: counts.routines(names),
                     counted: counts.counted(),
                     unmatched: counts.unmatched(),
+                    skipped: counts.skipped(),
                 });
             }
             Err(error) => self.doubts.push(format!("{error:#}")),

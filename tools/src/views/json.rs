@@ -279,7 +279,7 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&text(&report).unwrap()).unwrap();
         let expected = serde_json::json!({
             "counted": 964,
-            "unmatched": 0,
+            "unmatched": 0, "skipped": 0,
             "routines": [
                 {"symbol": "inner", "module": "g", "instructions": 960, "entries": 120},
                 {"symbol": "(unknown address)", "module": "", "instructions": 4, "entries": null}

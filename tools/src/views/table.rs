@@ -395,6 +395,14 @@ mod tests {
         let sum = "sum: 1,005 instructions of 1,000 by the instruction counter, and 3 that could not be counted (it is not \
                    known where they were); that leaves a difference of 8";
         assert!(cut.contains(sum), "{cut}");
+        let mut record = RunRecord::read(directory.path()).unwrap();
+        record.counted_part = Some("in problem state".to_owned());
+        record.write(directory.path()).unwrap();
+        assert!(
+            shown().contains("sum: 1,005 instructions in problem state of 1,000 by"),
+            "{}",
+            shown()
+        );
         let damaged_file = directory.path().join(counts_name(1));
         std::fs::write(&damaged_file, [0; 9]).unwrap();
         let damaged = shown();

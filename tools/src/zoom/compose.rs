@@ -11,7 +11,7 @@ use link::window::{self, ENTRY, WindowHead};
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use crate::folder::{
-    self, CONSOLE, EVENTS, SYMBOLS,
+    self, CONSOLE, EVENTS, SYMBOLS, counts_name,
     record::{RunRecord, WindowRecord},
     sdb_name, window_name,
 };
@@ -40,6 +40,12 @@ pub fn compose(
         totals.samples_taken = taken;
         totals.samples_lost = 0;
         shown.missed += missed;
+    }
+    for counts in &record.counts {
+        let name = counts_name(counts.cpu);
+        fs::copy(repeated.join(&name), out.join(&name))
+            .map(drop)
+            .with_context(|| not_written(&out.join(&name)))?;
     }
     let events = (!traces.is_empty()).then_some(EVENTS);
     for name in [SYMBOLS, CONSOLE].into_iter().chain(events) {

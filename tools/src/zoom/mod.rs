@@ -26,7 +26,7 @@ use crate::{
     events::{command, event::Routines},
     folder::record::{Asked, RunRecord, WindowRecord},
     numbers::{grouped, quantities::Rtc},
-    options::again::Again,
+    options::{again::Again, count::Counted},
     symbols::signed::Nonce,
 };
 
@@ -46,6 +46,8 @@ pub struct Request {
     pub interval: u64,
     /// The operator's commands that begin traces in the window, perhaps with names.
     pub traces: Vec<String>,
+    /// What is counted in the window instead.
+    pub count: Option<Counted>,
     /// Where the finer samples go; beside the first run otherwise.
     pub out: Option<PathBuf>,
 }
@@ -92,7 +94,10 @@ pub fn zoom(
     let record = RunRecord::read(first)?;
     let asked = refusals::check(&record, first)?;
     let traces = traces(request, first, &record)?;
-    check_interval(request.interval, record.interval)?;
+    match &request.count {
+        Some(_) => refusals::check_counts(&record, first)?,
+        None => check_interval(request.interval, record.interval)?,
+    }
     let span = match (&request.times, &request.around) {
         (None, Some(symbol)) => span::around(first, &record, symbol)?,
         (times, _) => Span::of_times(*times, &record)?,
@@ -113,6 +118,7 @@ pub fn zoom(
         again: Again {
             window,
             traces: traces.clone(),
+            count: request.count.clone(),
             parts: record.parts.clone(),
             nonce,
         },
@@ -153,7 +159,11 @@ pub fn zoom(
         checked_samples: checked,
         missed: 0,
     };
-    let shown = compose::compose(&out, &repeated, request.interval, &request.traces, shown)?;
+    let interval = match request.count {
+        Some(_) => 0,
+        None => request.interval,
+    };
+    let shown = compose::compose(&out, &repeated, interval, &request.traces, shown)?;
     Ok(Zoomed::Same(out, shown))
 }
 
@@ -188,12 +198,16 @@ fn traces(request: &Request, first: &Path, record: &RunRecord) -> Result<Vec<Str
     resolved
 }
 
-/// What was looked at, in words.
+/// What was looked at, in words; it may have exact counts instead of samples.
 #[must_use]
-pub fn text(directory: &Path, window: &WindowRecord) -> String {
+pub fn text(directory: &Path, window: &WindowRecord, is_counted: bool) -> String {
+    let found = match is_counted {
+        true => "exact counts",
+        false => "finer samples",
+    };
     let mut text = format!(
         "\nThe repeated run was the first one: {} samples, the counters and the console are the same\n\
-         The finer samples ({}) are in {}; {} has the repeated run\n",
+         The {found} ({}) are in {}; {} has the repeated run\n",
         grouped(window.checked_samples),
         Span {
             from: window.from,
@@ -315,6 +329,7 @@ mod tests {
             around: None,
             interval: 1000,
             traces: Vec::new(),
+            count: None,
             out: Some(first),
         };
         assert!(out(&request).unwrap_err().to_string().contains("--out"));

@@ -87,6 +87,25 @@ pub fn check(record: &RunRecord, directory: &Path) -> Result<Asked> {
     }
 }
 
+/// Refuses counts that a window of a run cannot have.
+///
+/// # Errors
+/// It is such a run.
+pub fn check_counts(record: &RunRecord, directory: &Path) -> Result<()> {
+    let place = directory.display();
+    if record.exact_caches.is_some() {
+        bail!(
+            "the run in {place} modelled caches, for which every instruction stops already; make it anew without --exact-caches"
+        );
+    }
+    if !record.tracing.is_empty() {
+        bail!(
+            "the run in {place} traced events itself, and its window cannot count executions; make it anew without traces"
+        );
+    }
+    Ok(())
+}
+
 /// Refuses traces that a window of a run cannot have. They are the operator's commands.
 ///
 /// # Errors

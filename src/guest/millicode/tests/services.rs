@@ -414,7 +414,7 @@ fn write_event_data_prints_as_it_stands_and_refuses_what_does_not_fit() {
 fn a_guest_is_held_when_it_has_written_the_awaited_words_and_only_then() {
     let mut bench = Bench::new();
     let words = command::ConsoleWords::new(b"hi\n");
-    bench.configuration.awaited_words.set(words);
+    bench.configuration.awaited_words.set(words, true);
     let write = |bench: &mut Bench, text: &[u8; 3]| {
         bench.set(SCCB, &[0, 17, 0, 0, 0, 0, 0, 0, 0, 9, 26, 0, 0, 0]);
         bench.set(SCCB + 14, text);

@@ -31,7 +31,7 @@ impl Counter {
         let at = bench.hardware.storage.len() + bench.hardware.hsa.len();
         let length = bench.hardware.hsa.len() + CountingArea::LENGTH as usize;
         bench.hardware.hsa.resize(length, 0);
-        let counting = begin(&mut bench.hardware, Real(at as u64));
+        let counting = begin(&mut bench.hardware, Real(at as u64), States::Both);
         let page = CountedPage {
             space: 0,
             at: TEXT,

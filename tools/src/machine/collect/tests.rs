@@ -214,6 +214,7 @@ fn exact_counts_are_kept_by_cpu_and_the_record_has_their_sums() {
         cpu,
         counted,
         unmatched,
+        skipped: 0,
         missing,
     };
     let record = &collector.record;

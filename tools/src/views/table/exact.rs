@@ -57,22 +57,29 @@ fn sum(report: &Report, exact: &ExactCounts) -> String {
         ),
     };
     let totals = &report.record.totals;
-    if report.record.window.is_some() || totals.is_empty() {
-        let whose = if totals.is_empty() {
-            "before the end of the run"
-        } else {
-            "in the window"
-        };
-        return format!("sum: {counted} instructions {whose}{unmatched}");
+    if totals.is_empty() {
+        return format!("sum: {counted} instructions before the end of the run{unmatched}");
     }
     let counter = numbers::sum(totals.iter().map(|totals| totals.guest_instructions));
     let shown = grouped(counter);
     let known = exact.counted.saturating_add(exact.unmatched);
+    let known = known.saturating_add(exact.skipped);
     if exact.counted == counter && exact.unmatched == 0 {
         return format!("sum: {counted} instructions, as the instruction counter says");
     }
-    let sum =
-        format!("sum: {counted} instructions of {shown} by the instruction counter{unmatched}");
+    let record = &report.record;
+    let window = record.window.as_ref().map(|_| "in the window".to_owned());
+    let parts: Vec<String> = window
+        .into_iter()
+        .chain(record.counted_part.clone())
+        .collect();
+    let part = match parts.is_empty() {
+        true => String::new(),
+        false => format!(" {}", parts.join(", ")),
+    };
+    let sum = format!(
+        "sum: {counted} instructions{part} of {shown} by the instruction counter{unmatched}"
+    );
     match counter.abs_diff(known) {
         0 => sum,
         difference => format!("{sum}; that leaves a difference of {}", grouped(difference)),
