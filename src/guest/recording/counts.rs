@@ -1,9 +1,12 @@
 //! Exact counts: how often each instruction of the guest is executed, in a run that stays as it is.
 //!
-//! The guest runs freely from one branch to the next. At each branch it stops, because the machine has replaced it in the page
-//! from which it is fetched ([`counted`]), and the machine performs the branch. So it knows all that was executed since: what
-//! is between the address at which the guest went on and this one. It also knows *how many* instructions that were, by the
-//! clock. Both must agree; what does not is not counted, and is shown as unmatched.
+//! The guest runs freely up to a branch at which it stops, because the machine has replaced it in the page from which it is
+//! fetched ([`counted`]), and the machine performs the branch. It knows *how many* instructions were executed since, by the clock,
+//! and where the guest stopped. Both must agree with one way from the address at which the guest went on; what does not is not
+//! counted, and is shown as unmatched.
+//!
+//! Behind a branch that the machine has performed, the guest is in a region (`counts/regions.rs`), which has all ways up to the next
+//! stops. Elsewhere, and where the text needs it, it is in a chain of blocks (`counts/blocks.rs`), which has one way.
 //!
 //! A branch that leads back to where the guest has gone on is left as it is: the guest goes round freely, and the number of
 //! instructions says how often.
@@ -16,6 +19,7 @@
 //! that records events itself.
 
 mod blocks;
+mod regions;
 
 use crate::hardware::Hardware;
 use crate::state::account::Mode;
@@ -82,6 +86,7 @@ pub fn trapped<H: Hardware>(
 ) -> Psw {
     arrive(cpu, hardware, counting, each);
     counting.behind_branch = false;
+    counting.epoch += 1;
     counting.skips = !(is_wanted && counting.states.have(cpu.psw));
     if counting.skips {
         counting.chain.clear();
@@ -123,7 +128,8 @@ pub fn interrupted<H: Hardware>(
 /// due, but not behind an instruction that traps. If it is so, returns the PSW with which the hardware is to try that.
 pub fn look(counting: &mut Counting, old: Psw) -> Option<Psw> {
     const TIMERS: u64 = EXTERNAL | IO;
-    if !counting.is_on || !counting.behind_branch || !counting.chain.is_empty() {
+    let goes_on = counting.region.is_some() || !counting.chain.is_empty();
+    if !counting.is_on || !counting.behind_branch || goes_on {
         return None;
     }
     counting.looks = Some(old.mask & TIMERS);
@@ -156,6 +162,19 @@ pub fn stopped<H: Hardware>(
     }
     let code = interrupted.code();
     if code == ProgramInterruption::Operation.code() {
+        if let Some(region) = counting.region
+            && let Some(stopped) = at_leaf(
+                cpu,
+                configuration,
+                hardware,
+                counting,
+                region,
+                interrupted,
+                each,
+            )
+        {
+            return Some(stopped);
+        }
         at_branch(cpu, configuration, hardware, counting, interrupted, each)
     } else if is_missing(code) && interrupted.translation & TEID_SPACE == 0 {
         // The instructions are in the primary space.
@@ -211,6 +230,7 @@ pub fn finish<H: Hardware>(
 ) {
     arrive(cpu, hardware, counting, each);
     blocks::give_all(hardware, counting, each);
+    regions::give_all(hardware, counting, each);
 }
 
 /// From now on the guest runs as in a run without counting. Returns the PSW that the hardware is to have.
@@ -276,10 +296,29 @@ fn follow<H: Hardware>(
     let (of, operands) = spaces(cpu);
     let context = context(cpu, next);
     // Making room forgets what was entered before, at most once.
+    let place = regions::Place {
+        of,
+        mask: next.address_mask(),
+        context,
+    };
+    let addressing = next.mask & arch::psw::ADDRESSING_64;
+    if counting.addressing != addressing {
+        counting.addressing = addressing;
+        counting.epoch += 1;
+    }
+    counting.salt = context.parameter ^ context.state;
     for _ in 0..2 {
         counting.chain.clear();
         counting.reads_clock = false;
-        find_chain(configuration, hardware, counting, of, context, next, each);
+        counting.region = None;
+        if counting.behind_branch {
+            let start = next.address & place.mask;
+            counting.region =
+                regions::enter(configuration, hardware, counting, &place, start, each);
+        }
+        if counting.region.is_none() {
+            find_chain(configuration, hardware, counting, of, context, next, each);
+        }
         if !counting.purges {
             break;
         }
@@ -364,7 +403,7 @@ fn find_chain<H: Hardware>(
             && Virtual(end).page() == beyond
             && Virtual(end).byte_index() != 0
         {
-            blocks::renew_beginning(hardware, &behind, Virtual(end).byte_index());
+            blocks::renew_beginning(hardware, counting, &behind, Virtual(end).byte_index());
         }
         if block.ends() {
             return;
@@ -421,6 +460,7 @@ fn at_branch<H: Hardware>(
             let Some(stored) = load_operand(configuration, hardware, operands, mask, at) else {
                 // The hardware misses its operand.
                 counting.chain.clear();
+                counting.region = None;
                 let again = Psw {
                     address: here,
                     ..interrupted.old
@@ -459,6 +499,65 @@ fn at_branch<H: Hardware>(
     let own = if performed.is_some() { should } else { 0 };
     let taken = overhead(configuration, charged).saturating_sub(own);
     Some((real, taken))
+}
+
+/// An operation exception in a region. If it is at a place at which the guest can stop, and the guest has come there by a way that
+/// leads there, performs the branch.
+fn at_leaf<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    region: u16,
+    interrupted: &Interrupted,
+    each: &mut Each<'_>,
+) -> Option<(Psw, u64)> {
+    let old = cpu.interrupted_psw(interrupted.old);
+    let mask = old.address_mask();
+    let here = old.address.wrapping_sub(interrupted.length()) & mask;
+    let overhead = overhead(
+        configuration,
+        configuration.charges.of(interrupted.code()) as u64,
+    );
+    let account = &cpu.account;
+    let executed = account
+        .ticks(account.left, account.entered)
+        .wrapping_sub(overhead)
+        + 1;
+    let done = executed.wrapping_sub(counting.done);
+    let leaf = regions::leaf(hardware, counting, region, (here, done))?;
+    let site = Site {
+        at: here,
+        next: here.wrapping_add(interrupted.length()),
+        length_code: (interrupted.length() / 2) as u8,
+    };
+    let branch = branch(&leaf.text, &site, &cpu.general, old.mask)?;
+    let address = match branch.target {
+        Some(Target::Address(at)) => at,
+        Some(Target::Stored(_)) => return None,
+        None => site.next & mask,
+    };
+    if branch.addressing != old.mask & arch::psw::ADDRESSING_64 {
+        return None;
+    }
+    if let Some((register, value)) = branch.changed {
+        cpu.general[usize::from(register & 15)] = value;
+    }
+    regions::count(hardware, &leaf);
+    counting.counted += done;
+    counting.done = executed;
+    counting.behind_branch = true;
+    let real = Psw {
+        address,
+        ..interrupted.old
+    };
+    counting.region = regions::find(hardware, counting, address);
+    if counting.region.is_some() {
+        return Some((real, overhead - 1));
+    }
+    let next = Psw { address, ..old };
+    let real = follow(cpu, configuration, hardware, counting, next, real, each);
+    Some((real, overhead - 1))
 }
 
 /// A doubleword of the guest's storage, if the shadow has its pages.
@@ -554,6 +653,7 @@ fn restore<H: Hardware>(
     of: u64,
     at: u64,
 ) {
+    counting.epoch += 1;
     for at in [at, at.wrapping_add(4)] {
         let found = doubleword(configuration, hardware, counting, of, at);
         if let Some((place, original)) = found {
@@ -682,8 +782,18 @@ fn attribute<H: Hardware>(
     near: u64,
     each: &mut Each<'_>,
 ) {
+    blocks::put_back(hardware, counting);
+    let region = counting.region.take();
     // Some exceptions are charged less than the machine has found at IPL: then there is less than nothing.
     if (done as i64) <= 0 {
+        return;
+    }
+    if let Some(region) = region {
+        if regions::attribute(hardware, counting, region, (done, here, near), each) {
+            counting.counted += done;
+        } else {
+            counting.unmatched += done;
+        }
         return;
     }
     let found = behind(hardware, counting, done, here)

@@ -20,6 +20,15 @@ pub(crate) const BLOCK: u64 = 64;
 /// How many blocks there are.
 pub(crate) const BLOCKS: u64 = 16384;
 
+/// Bytes of a region.
+pub(crate) const REGION: u64 = 1024;
+
+/// How many regions there are.
+pub(crate) const REGIONS: u64 = 2048;
+
+/// How many doublewords of copies can be put back.
+pub(crate) const EDITS: usize = 16;
+
 /// How many spaces there are at a time.
 pub(crate) const SPACES: usize = 8;
 
@@ -35,11 +44,15 @@ pub(crate) struct CountingArea(Real);
 
 impl CountingArea {
     /// Bytes that it takes.
-    pub(crate) const LENGTH: u64 = COPIES * PAGE + TABLES + BLOCKS * BLOCK + COPIES * 16;
+    pub(crate) const LENGTH: u64 =
+        COPIES * PAGE + TABLES + BLOCKS * BLOCK + COPIES * 16 + REGIONS * REGION;
 
-    /// What must be zeros at first, the blocks and the owners: where it begins, and its bytes.
+    /// What must be zeros at first, the blocks, the owners and the regions: where it begins, and its bytes.
     pub(crate) const fn zeros(self) -> (Real, u64) {
-        (self.block(0), BLOCKS * BLOCK + COPIES * 16)
+        (
+            self.block(0),
+            BLOCKS * BLOCK + COPIES * 16 + REGIONS * REGION,
+        )
     }
 
     /// A page as it is executed.
@@ -60,6 +73,11 @@ impl CountingArea {
     /// The doubleword that says of which page a copy is: its real address and one, or zero. The next one says since when.
     pub(crate) const fn owner(self, number: u64) -> Real {
         self.block(BLOCKS).offset(number * 16)
+    }
+
+    /// A region.
+    pub(crate) const fn region(self, number: u64) -> Real {
+        self.owner(COPIES).offset(number * REGION)
     }
 }
 
@@ -165,6 +183,18 @@ pub struct Counting {
     pub(crate) is_on: bool,
     /// The blocks, by their numbers, that the guest executes one behind the other.
     pub(crate) chain: heapless::Vec<u16, LONGEST_CHAIN>,
+    /// The region in which the guest is instead.
+    pub(crate) region: Option<u16>,
+    /// What regions are true for: it changes when text, tables or copies may have changed.
+    pub(crate) epoch: u64,
+    /// The addressing mode for which they are.
+    pub(crate) addressing: u64,
+    /// What makes the regions of different programs have different places.
+    pub(crate) salt: u64,
+    /// Which place of a region is given up next.
+    pub(crate) next_region: u64,
+    /// What the chain has changed in copies: where, and what was there.
+    pub(crate) edits: heapless::Vec<(Real, u64), EDITS>,
     /// The cycles in the account when the machine last left to the guest.
     pub(crate) total: u64,
     /// How many of the instructions since then have been counted.
@@ -202,6 +232,12 @@ impl Counting {
             loaded: [0; 2],
             is_on: false,
             chain: heapless::Vec::new(),
+            region: None,
+            epoch: 1,
+            addressing: 0,
+            salt: 0,
+            next_region: 0,
+            edits: heapless::Vec::new(),
             total: 0,
             done: 0,
             reads_clock: false,

@@ -48,6 +48,9 @@ const ENDS: u64 = 0x100;
 /// In the heading: it is a loop, whose branch is not replaced.
 const LOOPS: u64 = 0x800;
 
+/// In the heading: the last instruction is a branch that the guest executes itself.
+const OWN_BRANCH: u64 = 0x1000;
+
 /// In the heading: an instruction may look at a clock.
 const READS_CLOCK: u64 = 0x200;
 
@@ -119,15 +122,26 @@ pub(super) struct Block {
     pub begins: u64,
     /// Which of them count two, as [`CountEntry::twice`].
     pub twice: u64,
-    hash: u64,
+    /// The hash of its text.
+    pub hash: u64,
     executions: u64,
     heading: u64,
+    /// Where the target of its EXECUTE RELATIVE LONG is, a doubleword of which the hash is, too, plus one; zero if it has none.
+    target: u64,
 }
 
 impl Block {
-    fn fetch<H: Hardware>(hardware: &H, at: Real) -> Self {
-        let [start, parameter, begins, twice, hash, executions, heading] =
-            [0, 1, 2, 3, 4, 5, 6].map(|n| hardware.hsa_load(at.offset(8 * n)));
+    pub fn fetch<H: Hardware>(hardware: &H, at: Real) -> Self {
+        let [
+            start,
+            parameter,
+            begins,
+            twice,
+            hash,
+            executions,
+            heading,
+            target,
+        ] = [0, 1, 2, 3, 4, 5, 6, 7].map(|n| hardware.hsa_load(at.offset(8 * n)));
         Self {
             start,
             parameter,
@@ -136,10 +150,11 @@ impl Block {
             hash,
             executions,
             heading,
+            target,
         }
     }
 
-    fn store<H: Hardware>(&self, hardware: &mut H, at: Real) {
+    pub fn store<H: Hardware>(&self, hardware: &mut H, at: Real) {
         let fields = [
             self.start,
             self.parameter,
@@ -148,15 +163,26 @@ impl Block {
             self.hash,
             self.executions,
             self.heading,
+            self.target,
         ];
         for (place, value) in (0..).step_by(8).zip(fields) {
             hardware.hsa_store(at.offset(place), value);
         }
     }
 
-    /// Whether its last instruction is a branch.
+    /// Whether its last instruction is a branch that is replaced.
     pub const fn ends(&self) -> bool {
         self.heading & ENDS != 0
+    }
+
+    /// Whether its last instruction is a branch that the guest executes itself.
+    pub const fn has_branch(&self) -> bool {
+        self.heading & OWN_BRANCH != 0
+    }
+
+    /// The branch at its end is not replaced.
+    pub const fn leave_alone(&mut self) {
+        self.heading = self.heading & !ENDS | OWN_BRANCH;
     }
 
     /// Whether it is a loop.
@@ -229,6 +255,11 @@ impl Block {
         }
     }
 
+    /// Gives so many executions of it to the host.
+    pub fn give_as(self, executions: u64, each: &mut Each<'_>) {
+        Self { executions, ..self }.give(each);
+    }
+
     /// For the host.
     fn entry(&self) -> CountEntry {
         CountEntry {
@@ -265,12 +296,14 @@ pub(super) fn enter<H: Hardware>(
     let number = place(hardware, counting, context, start, (kind, 0, 0), each)?;
     let at = counting.area.block(number.into());
     let mut block = Block::fetch(hardware, at);
-    if block.heading & KIND == kind && renew(hardware, text.page, &block) == block.hash {
+    if block.heading & KIND == kind
+        && renew_for_now(configuration, hardware, counting, text.page, &block) == block.hash
+    {
         return Some((number, block));
     }
     block.give(each);
     block = decode(configuration, hardware, context, text, start, kind);
-    block.hash = renew(hardware, text.page, &block);
+    block.hash = renew_for_now(configuration, hardware, counting, text.page, &block);
     block.store(hardware, at);
     Some((number, block))
 }
@@ -399,19 +432,34 @@ fn decode<H: Hardware>(
         hash: 0,
         executions: 0,
         heading: context.state | kind,
+        target: 0,
     };
     let mut halfword = 0;
     while halfword < LONGEST_RUN && first + 2 * halfword < PAGE {
         let text = page.at(hardware, first + 2 * halfword);
         let (begin, here) = (halfword, 1 << 63 >> halfword);
+        let is_execute = is_execute(u16::from_be_bytes([text[0], text[1]]));
+        let mut executed = None;
+        if is_execute {
+            let at = start.wrapping_add(2 * begin);
+            executed = target_of(configuration, hardware, page.page.space, at, &text);
+            if let Some(executed) = executed {
+                if block.target != 0 && block.target != executed.doubleword | 1 {
+                    // There is room for one.
+                    break;
+                }
+                block.target = executed.doubleword | 1;
+            }
+        }
         block.begins |= here;
         halfword += length(text[0]) as u64 / 2;
-        if reads_clock(&text) {
+        if executed.map_or(is_execute || reads_clock(&text), |executed| {
+            executed.may_read_clock()
+        }) {
             block.heading |= READS_CLOCK;
         }
-        if is_execute(u16::from_be_bytes([text[0], text[1]])) {
-            let at = start.wrapping_add(2 * begin);
-            match counts_one(configuration, hardware, page.page.space, at, &text) {
+        if is_execute {
+            match executed.and_then(|executed| executed.counts_one) {
                 Some(true) => {}
                 Some(false) => block.twice |= here,
                 None => {
@@ -453,32 +501,101 @@ fn is_branch(configuration: &Configuration, text: &[u8; 6]) -> bool {
     branch(text, &site, &[0; 16], 0).is_some()
 }
 
+/// The block that begins at an address in a page, if it does nothing that only a chain can have: look at a clock, count what is not
+/// known, extend into the next page, or, unless it `may_loop`, go round in a loop. Nor does its branch close a loop that begins
+/// elsewhere and is one block: the guest goes round in that freely.
+pub(super) fn plain<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &H,
+    context: Context,
+    page: &Text<'_>,
+    (start, may_loop): (u64, bool),
+) -> Option<Block> {
+    let others = READS_CLOCK | MAY_COUNT_LESS | if may_loop { 0 } else { LOOPS };
+    let block = decode(configuration, hardware, context, page, start, WHOLE);
+    let is_inside = Virtual(start).byte_index() + block.end().wrapping_sub(start) <= PAGE;
+    if !is_inside || block.heading & others != 0 {
+        return None;
+    }
+    let last = block.last();
+    let back = distance(&page.at(hardware, Virtual(last).byte_index()));
+    if block.ends()
+        && let Some(back @ ..0) = back
+        && last.wrapping_add(back as u64) & !(PAGE - 1) == last & !(PAGE - 1)
+    {
+        let first = last.wrapping_add(back as u64);
+        let closed = decode(configuration, hardware, context, page, first, WHOLE);
+        if closed.loops() && closed.last() == last {
+            return None;
+        }
+    }
+    Some(block)
+}
+
+/// Where a branch leads that the guest can execute itself, and whether it may go on behind it: a call, or another branch with a
+/// fixed target that leads forward.
+pub(super) fn outs(text: &[u8; 6], at: u64, mask: u64) -> Option<(u64, bool)> {
+    let distance = distance(text)?;
+    let target = at.wrapping_add(distance as u64) & mask;
+    match (text[0], text[1]) {
+        (0xA7 | 0xC0, second) if second & 15 == 5 => Some((target, false)),
+        (0xA7 | 0xC0, second) if second & 15 == 4 && second < 0x10 => None,
+        _ if distance <= 0 => None,
+        (0xA7 | 0xC0, second) => Some((target, second < 0xF0 || second & 15 != 4)),
+        _ => Some((target, true)),
+    }
+}
+
 /// Whether a branch leads so many bytes back, and does nothing else but count.
 fn leads_back(text: &[u8; 6], bytes: u64) -> bool {
+    let is_call = matches!(text, [0xA7 | 0xC0, second, ..] if second & 15 == 5);
+    !is_call && distance(text) == Some(-(bytes as i64))
+}
+
+/// How far a branch leads whose target is fixed, in bytes.
+fn distance(text: &[u8; 6]) -> Option<i64> {
     let [first, second, a, b, c, d] = *text;
-    let distance = match (first, second & 15, d) {
-        // BRC, BRCT, BRCTG; BRXH, BRXLE; BRXHG, BRXLG; compare and branch relative.
-        (0xA7, 4 | 6 | 7, _)
+    let halfwords: i64 = match (first, second & 15, d) {
+        // BRC, BRAS, BRCT, BRCTG; BRXH, BRXLE; BRXHG, BRXLG; compare and branch relative.
+        (0xA7, 4..=7, _)
         | (0x84 | 0x85, ..)
         | (0xEC, _, 0x44 | 0x45 | 0x64 | 0x65 | 0x76 | 0x77 | 0x7C..=0x7F) => {
             i16::from_be_bytes([a, b]).into()
         }
-        // BRCL; BRCTH.
-        (0xC0, 4, _) | (0xCC, 6, _) => i32::from_be_bytes([a, b, c, d]),
-        _ => return false,
+        // BRCL, BRASL; BRCTH.
+        (0xC0, 4 | 5, _) | (0xCC, 6, _) => i32::from_be_bytes([a, b, c, d]).into(),
+        _ => return None,
     };
-    -2 * i64::from(distance) == bytes as i64
+    Some(2 * halfwords)
 }
 
-/// Whether the clock charges the EXECUTE at an address together with its target as one instruction; `None` if that is not known.
-/// QEMU performs some instructions as part of the EXECUTE, if their length is only in the register.
-fn counts_one<H: Hardware>(
+/// The target of an EXECUTE.
+#[derive(Clone, Copy, Debug)]
+struct Executed {
+    /// The address of the doubleword in which it begins.
+    doubleword: u64,
+    /// Its first byte, which no mask changes.
+    first: u8,
+    /// Whether the clock charges both as one instruction; `None` if that is not known. QEMU performs some instructions as part
+    /// of the EXECUTE, if their length is only in the register.
+    counts_one: Option<bool>,
+}
+
+impl Executed {
+    /// Whether it looks at a clock without a trap, with some mask.
+    const fn may_read_clock(self) -> bool {
+        matches!(self.first, 0x01 | 0xB2 | 0xC8)
+    }
+}
+
+/// The target of the EXECUTE at an address, if the text says where it is, and the shadow has its page.
+fn target_of<H: Hardware>(
     configuration: &Configuration,
     hardware: &H,
     space: u64,
     at: u64,
     text: &[u8; 6],
-) -> Option<bool> {
+) -> Option<Executed> {
     let (target, _) = match insn::decode(text) {
         execute @ Instruction::Exrl { .. } => insn::target(&execute, at, &[0; 16])?,
         _ => return None,
@@ -488,33 +605,103 @@ fn counts_one<H: Hardware>(
     let offset = target.byte_index();
     let doubleword = counted::load(hardware, source, offset & !7);
     let first = (doubleword << (8 * (offset & 6)) >> 48) as u16;
-    match first {
+    let counts_one = match first {
         0xD000 | 0xD200 | 0xD400 | 0xD500 | 0xD600 | 0xD700 | 0xDA00 | 0xDC00 | 0xDD00 => {
             Some(true)
         }
         // In a code copy it may be replaced.
         _ => matches!(source, Source::Frame(_)).then_some(false),
-    }
+    };
+    Some(Executed {
+        doubleword: target.0 & !7,
+        first: (first >> 8) as u8,
+        counts_one,
+    })
 }
 
-/// Whether an instruction looks at a clock without a trap: STCK, STCKE, STCKF, EXTRACT CPU TIME, or an EXECUTE, whose target is
-/// not known.
+/// Whether an instruction looks at a clock without a trap: STCK, STCKE, STCKF, PTFF, or EXTRACT CPU TIME.
 const fn reads_clock(text: &[u8; 6]) -> bool {
     match *text {
-        [0xB2, 0x05 | 0x78 | 0x7C, ..] | [0x44, ..] | [0x01, 0x04, ..] => true,
+        [0xB2, 0x05 | 0x78 | 0x7C, ..] | [0x01, 0x04, ..] => true,
         [0xC8, second, ..] => second & 15 == 1,
-        [0xC6, second, ..] => second & 15 == 0,
         _ => false,
     }
 }
 
+/// As [`renew`], until the guest stops: then the copy becomes what it was.
+fn renew_for_now<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    page: &CountedPage,
+    block: &Block,
+) -> u64 {
+    renew(
+        configuration,
+        hardware,
+        page,
+        block,
+        &mut |place, before, _| {
+            if counting.edits.push((place, before)).is_err() {
+                // Some region may no longer be true.
+                counting.epoch += 1;
+            }
+        },
+    )
+}
+
+/// As [`renew`], for a region. No other region is true any more if something is put back.
+pub(super) fn renew_for_good<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    page: &CountedPage,
+    block: &Block,
+) -> u64 {
+    renew(
+        configuration,
+        hardware,
+        page,
+        block,
+        &mut |_, _, puts_back| {
+            if puts_back {
+                counting.epoch += 1;
+            }
+        },
+    )
+}
+
+/// The copies become what they were before the blocks of a chain were entered.
+pub(super) fn put_back<H: Hardware>(hardware: &mut H, counting: &mut Counting) {
+    while let Some((place, before)) = counting.edits.pop() {
+        hardware.hsa_store(place, before);
+    }
+}
+
 /// Makes the copy of a page as the guest has it where a block is, but for the branch at its end. Returns the hash of what the
-/// guest has.
-fn renew<H: Hardware>(hardware: &mut H, page: &CountedPage, block: &Block) -> u64 {
+/// guest has. `edit` takes each doubleword that is changed, with its content before, and whether something is put back.
+fn renew<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    page: &CountedPage,
+    block: &Block,
+    edit: &mut dyn FnMut(Real, u64, bool),
+) -> u64 {
     let first = Virtual(block.start).byte_index();
     let end = (first + block.end().wrapping_sub(block.start)).min(PAGE);
     let last = Virtual(block.last()).byte_index();
     let mut hash = block.heading >> LENGTH & 0xFF;
+    if block.target != 0 {
+        let source = counted::operand(
+            configuration,
+            hardware,
+            page.space,
+            Virtual(block.target & !1),
+        );
+        let doubleword = source
+            .map(|source| counted::load(hardware, source, Virtual(block.target & !1).byte_index()));
+        hash ^= doubleword.unwrap_or_default().wrapping_mul(MIX);
+    }
     for at in (first & !7..end).step_by(8) {
         let mut mask = u64::MAX;
         if at < first {
@@ -533,6 +720,7 @@ fn renew<H: Hardware>(hardware: &mut H, page: &CountedPage, block: &Block) -> u6
         let place = page.copy.offset(at);
         let copied = hardware.hsa_load(place);
         if (copied ^ wanted) & mask != 0 {
+            edit(place, copied, (copied ^ original) & mask != 0);
             hardware.hsa_store(place, copied & !mask | wanted & mask);
         }
     }
@@ -540,11 +728,17 @@ fn renew<H: Hardware>(hardware: &mut H, page: &CountedPage, block: &Block) -> u6
 }
 
 /// Makes the first bytes of a page, to which an instruction extends from the page before, as the guest has them.
-pub(super) fn renew_beginning<H: Hardware>(hardware: &mut H, page: &CountedPage, bytes: u64) {
+pub(super) fn renew_beginning<H: Hardware>(
+    hardware: &mut H,
+    counting: &mut Counting,
+    page: &CountedPage,
+    bytes: u64,
+) {
     let mask = !(u64::MAX >> (8 * bytes));
     let original = counted::load(hardware, page.source, 0);
     let copied = hardware.hsa_load(page.copy);
     if (copied ^ original) & mask != 0 {
         hardware.hsa_store(page.copy, copied & !mask | original & mask);
+        counting.epoch += 1;
     }
 }

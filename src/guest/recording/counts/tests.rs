@@ -8,6 +8,8 @@ use crate::test_machine::Bench;
 use arch::address::Absolute;
 use link::counts::CountEntry;
 
+mod regions;
+
 /// Where the text of the guest is.
 const TEXT: u64 = 0x4000;
 

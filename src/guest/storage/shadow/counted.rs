@@ -61,6 +61,8 @@ pub(crate) fn is_mapped<H: Hardware>(
 
 /// Forgets all tables.
 fn forget(counting: &mut Counting) {
+    counting.epoch += 1;
+    counting.edits.clear();
     if counting.tables_used != 0 {
         counting.spaces.clear();
         counting.pages = [None; PAGES];

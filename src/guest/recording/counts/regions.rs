@@ -1,0 +1,556 @@
+//! Regions: all ways that the guest can take from an address on up to branches that the machine performs.
+//!
+//! The guest executes the other branches of a region itself: relative ones that lead forward, and calls. Each way through it is a
+//! different number of instructions up to the place where it stops, or that place is another one. So where the guest stops, and
+//! how many instructions that were, says which way it took. A branch behind which that would not be so is performed by the
+//! machine.
+//!
+//! A region is true as long as its text is, and as its branches are replaced in the copies. The guest cannot change a text from
+//! which it executes without a trap; so a region is compared with the text once between two traps, in an *epoch*.
+
+use super::blocks::{self, Block, Context, Each, Text};
+use crate::hardware::Hardware;
+use crate::state::configuration::Configuration;
+use crate::state::counting::{Counting, REGIONS};
+use crate::state::shadow::MIX;
+use crate::storage::shadow::counted;
+use arch::address::{Real, Virtual};
+use insn::sensitive;
+
+/// The most blocks of a region.
+const NODES: usize = 8;
+
+/// The most places in it at which the guest can stop.
+const LEAVES: usize = 8;
+
+/// The most blocks of a way, each a digit of [`Way::path`].
+const LONGEST: u64 = 15;
+
+/// The most ways to the end of a block.
+const SEEN: usize = 24;
+
+/// The most branches that the machine performs because there would be too many ways.
+const STOPS: usize = 12;
+
+/// How many places a region can have.
+const WAYS: u64 = 2;
+
+/// Where the fields of a region are.
+const START: u64 = 0;
+const EPOCH: u64 = 8;
+const PARAMETER: u64 = 16;
+/// The state of its [`Context`], and the numbers of nodes and leaves in the rightmost two bytes.
+const STATE: u64 = 24;
+/// How many instructions its first block has, if that is a loop; or zero.
+const LOOP: u64 = 32;
+/// How often the guest went round in it, but for once on each way.
+const ROUNDS: u64 = 40;
+const FIRST_LEAF: u64 = 64;
+const LEAF: u64 = 32;
+const FIRST_NODE: u64 = FIRST_LEAF + LEAVES as u64 * LEAF;
+const NODE: u64 = 64;
+
+/// Where the fields of a leaf are.
+const ADDRESS: u64 = 0;
+/// The text, and in the rightmost two bytes the number of instructions up to it.
+const TEXT: u64 = 8;
+const PATH: u64 = 16;
+const EXECUTIONS: u64 = 24;
+
+const _: () = assert!(FIRST_NODE + NODES as u64 * NODE <= crate::state::counting::REGION);
+
+/// A branch at which the guest stops.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaf {
+    /// Its text.
+    pub text: [u8; 6],
+    /// Where its executions are.
+    executions: Real,
+    /// Where the rounds of the loop are, and how many there were in addition.
+    rounds: (Real, u64),
+}
+
+/// A way to an address.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    at: u64,
+    /// The instructions on it.
+    count: u64,
+    /// The numbers of its blocks in hexadecimal digits, the first one leftmost but for its own number in the rightmost digit.
+    path: u64,
+    /// The last branch that the guest executes itself on it.
+    from: Option<u64>,
+}
+
+/// What a region is made of.
+#[derive(Debug, Default)]
+struct Built {
+    nodes: heapless::Vec<Block, NODES>,
+    /// Address, text and number of instructions, and path.
+    leaves: heapless::Vec<[u64; 3], LEAVES>,
+    /// The instructions of the first block, if it is a loop.
+    of_loop: u64,
+    /// The last instruction of a block, and the number of instructions up to it on a way.
+    seen: heapless::Vec<(u64, u64), SEEN>,
+    ways: heapless::Deque<Way, SEEN>,
+}
+
+/// There is no room for a way, or it would be taken for another.
+struct Refused;
+
+/// Where the guest executes instructions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The space.
+    pub of: u64,
+    /// The bits of an address.
+    pub mask: u64,
+    /// The program.
+    pub context: Context,
+}
+
+/// The blocks of a way.
+fn blocks_of(path: u64) -> impl Iterator<Item = u64> {
+    (0..path & 15).map(move |number| path >> (60 - 4 * number) & 15)
+}
+
+/// The first place of a region that begins at an address.
+fn first_place(counting: &Counting, start: u64) -> u64 {
+    let hash = (start ^ counting.salt).wrapping_mul(MIX) >> (64 - REGIONS.trailing_zeros());
+    hash & !(WAYS - 1)
+}
+
+/// A region at an address that is known to be true.
+pub(super) fn find<H: Hardware>(hardware: &H, counting: &Counting, start: u64) -> Option<u16> {
+    let first = first_place(counting, start);
+    let number = (first..first + WAYS).find(|&number| {
+        let at = counting.area.region(number);
+        hardware.hsa_load(at.offset(START)) == start
+            && hardware.hsa_load(at.offset(EPOCH)) == counting.epoch
+    })?;
+    Some(number as u16)
+}
+
+/// The leaf of a region at an address, if the guest has come to it by so many instructions.
+pub(super) fn leaf<H: Hardware>(
+    hardware: &H,
+    counting: &Counting,
+    region: u16,
+    (here, done): (u64, u64),
+) -> Option<Leaf> {
+    let at = counting.area.region(region.into());
+    let leaves = hardware.hsa_load(at.offset(STATE)) & 0xFF;
+    for number in 0..leaves {
+        let leaf = at.offset(FIRST_LEAF + number * LEAF);
+        if hardware.hsa_load(leaf.offset(ADDRESS)) == here {
+            let text = hardware.hsa_load(leaf.offset(TEXT));
+            let more = done.wrapping_sub(text & 0xFFFF);
+            let rounds = match more {
+                0 => Some(0),
+                _ => rounds(more, hardware.hsa_load(at.offset(LOOP))),
+            };
+            if let Some(rounds) = rounds {
+                let [a, b, c, d, e, f, ..] = text.to_be_bytes();
+                return Some(Leaf {
+                    text: [a, b, c, d, e, f],
+                    executions: leaf.offset(EXECUTIONS),
+                    rounds: (at.offset(ROUNDS), rounds),
+                });
+            }
+        }
+    }
+    None
+}
+
+/// The rounds of a loop of so many instructions in which so many were executed more than on the way.
+const fn rounds(more: u64, of_loop: u64) -> Option<u64> {
+    if (more as i64) < 0 {
+        return None;
+    }
+    super::rounds(more, of_loop)
+}
+
+/// Counts a way to a leaf.
+pub(super) fn count<H: Hardware>(hardware: &mut H, leaf: &Leaf) {
+    add(hardware, leaf.executions, 1);
+    let (at, rounds) = leaf.rounds;
+    if rounds != 0 {
+        add(hardware, at, rounds);
+    }
+}
+
+fn add<H: Hardware>(hardware: &mut H, at: Real, more: u64) {
+    let before = hardware.hsa_load(at);
+    hardware.hsa_store(at, before + more);
+}
+
+/// The region at an address: one that is still true, or a new one. `None` if there can be none.
+pub(super) fn enter<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    place: &Place,
+    start: u64,
+    each: &mut Each<'_>,
+) -> Option<u16> {
+    let first = first_place(counting, start);
+    let found = (first..first + WAYS).find(|&number| {
+        let at = counting.area.region(number);
+        hardware.hsa_load(at.offset(START)) == start
+            && hardware.hsa_load(at.offset(PARAMETER)) == place.context.parameter
+            && hardware.hsa_load(at.offset(STATE)) & !0xFFFF == place.context.state
+    });
+    if let Some(number) = found {
+        let at = counting.area.region(number);
+        if is_true(configuration, hardware, counting, place, at) {
+            hardware.hsa_store(at.offset(EPOCH), counting.epoch);
+            return Some(number as u16);
+        }
+        give(hardware, at, each);
+        hardware.hsa_store(at.offset(START), 0);
+        hardware.hsa_store(at.offset(STATE), 0);
+    }
+    let built = build(configuration, hardware, counting, place, start)?;
+    let number = found.unwrap_or_else(|| {
+        let places = first..first + WAYS;
+        let mut empty = places.filter(|&number| {
+            let at = counting.area.region(number);
+            hardware.hsa_load(at.offset(STATE)) & 0xFF == 0
+        });
+        empty.next().unwrap_or_else(|| {
+            counting.next_region = counting.next_region.wrapping_add(1);
+            first + counting.next_region % WAYS
+        })
+    });
+    let at = counting.area.region(number);
+    give(hardware, at, each);
+    hardware.hsa_store(at.offset(STATE), 0);
+    hardware.hsa_store(at.offset(EPOCH), 0);
+    for (number, node) in (0..).zip(&built.nodes) {
+        let mut node = *node;
+        let page = counted::page(
+            configuration,
+            hardware,
+            counting,
+            place.of,
+            Virtual(node.start),
+        )?;
+        node.hash = blocks::renew_for_good(configuration, hardware, counting, &page, &node);
+        node.store(hardware, at.offset(FIRST_NODE + number * NODE));
+    }
+    for (number, [address, text, path]) in (0..).zip(&built.leaves) {
+        let leaf = at.offset(FIRST_LEAF + number * LEAF);
+        for (field, value) in [
+            (ADDRESS, *address),
+            (TEXT, *text),
+            (PATH, *path),
+            (EXECUTIONS, 0),
+        ] {
+            hardware.hsa_store(leaf.offset(field), value);
+        }
+    }
+    let numbers = (built.nodes.len() << 8 | built.leaves.len()) as u64;
+    for (field, value) in [
+        (START, start),
+        (EPOCH, counting.epoch),
+        (PARAMETER, place.context.parameter),
+        (LOOP, built.of_loop),
+        (ROUNDS, 0),
+        (STATE, place.context.state | numbers),
+    ] {
+        hardware.hsa_store(at.offset(field), value);
+    }
+    Some(number as u16)
+}
+
+/// Whether a region is as the text is now. What of it is not replaced in the copies is replaced.
+fn is_true<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    place: &Place,
+    at: Real,
+) -> bool {
+    let nodes = hardware.hsa_load(at.offset(STATE)) >> 8 & 0xFF;
+    (0..nodes).all(|number| {
+        let node = Block::fetch(hardware, at.offset(FIRST_NODE + number * NODE));
+        let page = counted::page(
+            configuration,
+            hardware,
+            counting,
+            place.of,
+            Virtual(node.start),
+        );
+        page.is_some_and(|page| {
+            // Another region stops where this one does not.
+            let is_left_alone = node.ends() || !is_replaced(hardware, &page, node.last());
+            is_left_alone
+                && blocks::renew_for_good(configuration, hardware, counting, &page, &node)
+                    == node.hash
+        })
+    })
+}
+
+/// Whether the instruction at an address of a page is replaced in its copy.
+fn is_replaced<H: Hardware>(
+    hardware: &H,
+    page: &crate::state::counting::CountedPage,
+    at: u64,
+) -> bool {
+    let offset = Virtual(at).byte_index() & !7;
+    let original = counted::load(hardware, page.source, offset);
+    let differing = sensitive::differing(original, hardware.hsa_load(page.copy.offset(offset)));
+    differing >> (at >> 1 & 3) & 1 != 0
+}
+
+/// Finds all ways from an address on.
+fn build<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    place: &Place,
+    start: u64,
+) -> Option<Built> {
+    let mut stops: heapless::Vec<u64, STOPS> = heapless::Vec::new();
+    loop {
+        let mut built = Built::default();
+        let _ = built.ways.push_back(Way {
+            at: start,
+            count: 0,
+            path: 0,
+            from: None,
+        });
+        // The nearest places first, so that there is room for them.
+        let refused = loop {
+            let Some(way) = built.ways.pop_front() else {
+                return Some(built);
+            };
+            let followed = follow(
+                configuration,
+                hardware,
+                counting,
+                (place, &stops),
+                &mut built,
+                &way,
+            );
+            if followed.is_err() {
+                break way;
+            }
+        };
+        stops.push(refused.from?).ok()?;
+    }
+}
+
+/// Follows a way through one more block.
+fn follow<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    (place, stops): (&Place, &[u64]),
+    built: &mut Built,
+    way: &Way,
+) -> Result<(), Refused> {
+    let page = counted::page(configuration, hardware, counting, place.of, Virtual(way.at));
+    let page = page.filter(|_| way.at & 1 == 0).ok_or(Refused)?;
+    let known = built.nodes.iter().position(|node| node.start == way.at);
+    let text = Text {
+        page: &page,
+        behind: None,
+    };
+    let at_last = |hardware: &H, node: &Block| text.at(hardware, Virtual(node.last()).byte_index());
+    let number = match known {
+        Some(number) => number,
+        None => {
+            let start = (way.at, built.nodes.is_empty());
+            let mut node = blocks::plain(configuration, hardware, place.context, &text, start)
+                .ok_or(Refused)?;
+            if node.loops() {
+                if is_replaced(hardware, &page, node.last()) {
+                    return Err(Refused);
+                }
+                built.of_loop = node.instructions();
+            }
+            if node.ends() {
+                let last = node.last();
+                let is_own = blocks::outs(&at_last(hardware, &node), last, place.mask).is_some()
+                    && !stops.contains(&last)
+                    && !is_replaced(hardware, &page, last);
+                if is_own {
+                    node.leave_alone();
+                }
+            }
+            built.nodes.push(node).map_err(|_| Refused)?;
+            built.nodes.len() - 1
+        }
+    };
+    let is_again = blocks_of(way.path).any(|block| block == number as u64);
+    let length = way.path & 15;
+    if is_again || length == LONGEST {
+        return Err(Refused);
+    }
+    let node = built.nodes[number];
+    let path = (way.path | (number as u64) << (60 - 4 * length)) + 1;
+    let count = way.count + node.instructions();
+    let last = node.last();
+    // Ways that meet somewhere have the same end.
+    let is_same = |&(at, of_other): &(u64, u64)| {
+        at == last && super::rounds(count.abs_diff(of_other), built.of_loop).is_some()
+    };
+    if built.seen.iter().any(is_same) {
+        return Err(Refused);
+    }
+    built.seen.push((last, count)).map_err(|_| Refused)?;
+    let text = at_last(hardware, &node);
+    if node.ends() {
+        let [a, b, c, d, e, f] = text;
+        let text = u64::from_be_bytes([a, b, c, d, e, f, 0, 0]) | count;
+        return built.leaves.push([last, text, path]).map_err(|_| Refused);
+    }
+    let further = Way {
+        at: node.end() & place.mask,
+        count,
+        path,
+        from: way.from,
+    };
+    let (outs, from) = match node.has_branch() {
+        true => (blocks::outs(&text, last, place.mask), Some(last)),
+        false => (None, way.from),
+    };
+    let (target, goes_on) = outs.map_or((None, true), |(target, may_not)| (Some(target), may_not));
+    let ways = [goes_on.then_some(further.at), target];
+    for at in ways.into_iter().flatten() {
+        let next = Way {
+            at,
+            from,
+            ..further
+        };
+        built.ways.push_back(next).map_err(|_| Refused)?;
+    }
+    Ok(())
+}
+
+/// A place on a way, `distance` bytes from where it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Reached {
+    distance: u64,
+    /// The blocks that were executed as a whole.
+    path: u64,
+    /// The next one, and how many of its instructions were executed.
+    part: Option<(u64, u32)>,
+    /// The rounds in the loop in addition.
+    rounds: u64,
+}
+
+/// The guest has executed so many instructions in a region, and the next one is `near` bytes from `here` at most: counts them.
+/// Returns whether it is known which they are.
+pub(super) fn attribute<H: Hardware>(
+    hardware: &mut H,
+    counting: &mut Counting,
+    region: u16,
+    (done, here, near): (u64, u64, u64),
+    each: &mut Each<'_>,
+) -> bool {
+    let at = counting.area.region(region.into());
+    let of_loop = hardware.hsa_load(at.offset(LOOP));
+    let mut best: Option<Reached> = None;
+    let mut is_only = true;
+    for number in 0..hardware.hsa_load(at.offset(STATE)) & 0xFF {
+        let leaf = at.offset(FIRST_LEAF + number * LEAF);
+        let path = hardware.hsa_load(leaf.offset(PATH));
+        along(
+            hardware,
+            at,
+            (path, of_loop),
+            (done, here),
+            &mut |reached| match best {
+                Some(found) if found == reached || found.distance < reached.distance => {}
+                Some(found) if found.distance == reached.distance => is_only = false,
+                _ => (best, is_only) = (Some(reached), true),
+            },
+        );
+    }
+    let Some(found) = best.filter(|found| is_only && found.distance <= near) else {
+        return false;
+    };
+    let node =
+        |hardware: &H, number: u64| Block::fetch(hardware, at.offset(FIRST_NODE + number * NODE));
+    if found.rounds != 0 {
+        add(hardware, at.offset(ROUNDS), found.rounds);
+    }
+    for number in blocks_of(found.path) {
+        let node = node(hardware, number);
+        let whole = node.first(node.begins.count_ones());
+        blocks::count_part(hardware, counting, &whole, each);
+    }
+    if let Some((number, count)) = found.part {
+        let part = node(hardware, number).first(count);
+        blocks::count_part(hardware, counting, &part, each);
+    }
+    true
+}
+
+/// The places along a way that it reaches with so many instructions.
+fn along<H: Hardware>(
+    hardware: &H,
+    region: Real,
+    (path, of_loop): (u64, u64),
+    (done, here): (u64, u64),
+    each: &mut dyn FnMut(Reached),
+) {
+    let mut before = 0;
+    for (place, number) in (0..).zip(blocks_of(path)) {
+        if before > done {
+            return;
+        }
+        let node = Block::fetch(hardware, region.offset(FIRST_NODE + number * NODE));
+        let all = node.begins.count_ones();
+        for count in 0..=all {
+            let part = node.first(count);
+            let more = done.wrapping_sub(before + part.instructions());
+            if let Some(rounds) = rounds(more, of_loop) {
+                let ahead = here.wrapping_sub(part.end());
+                let whole = place + u64::from(count == all);
+                let kept = if whole == 0 {
+                    0
+                } else {
+                    path & !(u64::MAX >> (4 * whole)) | whole
+                };
+                each(Reached {
+                    distance: ahead.min(ahead.wrapping_neg()),
+                    path: kept,
+                    part: (count != 0 && count != all).then_some((number, count)),
+                    rounds,
+                });
+            }
+        }
+        before += node.instructions();
+    }
+}
+
+/// Gives the counts of a region to the host, and forgets them.
+fn give<H: Hardware>(hardware: &mut H, at: Real, each: &mut Each<'_>) {
+    let rounds = hardware.hsa_load(at.offset(ROUNDS));
+    if rounds != 0 {
+        Block::fetch(hardware, at.offset(FIRST_NODE)).give_as(rounds, each);
+        hardware.hsa_store(at.offset(ROUNDS), 0);
+    }
+    for number in 0..hardware.hsa_load(at.offset(STATE)) & 0xFF {
+        let leaf = at.offset(FIRST_LEAF + number * LEAF);
+        let executions = hardware.hsa_load(leaf.offset(EXECUTIONS));
+        if executions == 0 {
+            continue;
+        }
+        for number in blocks_of(hardware.hsa_load(leaf.offset(PATH))) {
+            let node = Block::fetch(hardware, at.offset(FIRST_NODE + number * NODE));
+            node.give_as(executions, each);
+        }
+        hardware.hsa_store(leaf.offset(EXECUTIONS), 0);
+    }
+}
+
+/// Gives everything to the host.
+pub(super) fn give_all<H: Hardware>(hardware: &mut H, counting: &Counting, each: &mut Each<'_>) {
+    for number in 0..REGIONS {
+        give(hardware, counting.area.region(number), each);
+    }
+}

@@ -1,0 +1,266 @@
+//! Random programs, executed from the copies as the hardware does: what is counted of them is what was executed.
+
+use super::super::regions;
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// An instruction of a random program; a branch leads to the instruction with this number.
+#[derive(Clone, Copy, Debug)]
+enum Piece {
+    /// LR.
+    Two,
+    /// LA.
+    Four,
+    /// LARL.
+    Six,
+    /// BRC of a condition, or of all.
+    Jump(u8, usize),
+    /// BRCL of a condition.
+    Far(usize),
+    /// CGIJ.
+    Compare(usize),
+    /// BRASL.
+    Call(usize),
+    /// BCR 15,14.
+    Return,
+    /// STCKF.
+    Clock,
+}
+
+impl Piece {
+    const fn length(self) -> u64 {
+        match self {
+            Self::Two | Self::Return => 2,
+            Self::Four | Self::Jump(..) | Self::Clock => 4,
+            Self::Six | Self::Far(_) | Self::Compare(_) | Self::Call(_) => 6,
+        }
+    }
+
+    /// Where it may go on, by its own address and those of all.
+    fn outs(self, next: u64, places: &[u64]) -> Vec<u64> {
+        match self {
+            Self::Jump(0xF, to) | Self::Call(to) => vec![places[to]],
+            Self::Jump(_, to) | Self::Far(to) | Self::Compare(to) => vec![places[to], next],
+            Self::Return => (0..4).map(|of| places[of * places.len() / 4]).collect(),
+            _ => vec![next],
+        }
+    }
+
+    fn text(self, at: u64, places: &[u64]) -> Vec<u8> {
+        let halfwords = |to: usize| places[to].wrapping_sub(at) as i64 / 2;
+        let short = |to: usize| (halfwords(to) as i16).to_be_bytes();
+        let long = |to: usize| (halfwords(to) as i32).to_be_bytes();
+        match self {
+            Self::Two => vec![0x18, 0x12],
+            Self::Four => vec![0x41, 0x30, 0x40, 0],
+            Self::Six => vec![0xC0, 0x10, 0, 0, 0x07, 0xFE],
+            Self::Jump(condition, to) => [&[0xA7, condition << 4 | 4], &short(to)[..]].concat(),
+            Self::Far(to) => [&[0xC0, 0x84], &long(to)[..]].concat(),
+            Self::Compare(to) => [&[0xEC, 0x18], &short(to)[..], &[0, 0x7C]].concat(),
+            Self::Call(to) => [&[0xC0, 0xE5], &long(to)[..]].concat(),
+            Self::Return => vec![0x07, 0xFE],
+            Self::Clock => vec![0xB2, 0x7C, 0xF0, 0],
+        }
+    }
+}
+
+/// The pieces of a program, of which most branches lead a few instructions forward, and some to themselves or back.
+fn pieces() -> impl Strategy<Value = Vec<Piece>> {
+    let piece = (0_u8..80, 0_usize..18);
+    prop::collection::vec(piece, 20..120).prop_map(|drawn| {
+        let last = drawn.len() - 1;
+        let of = |(place, (kind, to)): (usize, (u8, usize))| {
+            let forward = (place + 1 + to / 2).min(last);
+            let any = if to < 11 {
+                forward
+            } else {
+                place.saturating_sub(to - 11)
+            };
+            match kind {
+                0..40 => Piece::Two,
+                40..52 => Piece::Four,
+                52..56 => Piece::Six,
+                56..64 => Piece::Jump(8, any),
+                64..66 => Piece::Jump(0xF, forward),
+                66..70 => Piece::Far(any),
+                70..76 => Piece::Compare(any),
+                76..78 => Piece::Call(any),
+                78 => Piece::Clock,
+                _ => Piece::Return,
+            }
+        };
+        drawn.into_iter().enumerate().map(of).collect()
+    })
+}
+
+/// What the guest does, by chance.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        (mixed ^ mixed >> 29) % end
+    }
+}
+
+/// A program in storage, and what was executed of it.
+struct Program {
+    counter: Counter,
+    pieces: BTreeMap<u64, Piece>,
+    places: Vec<u64>,
+    executed: BTreeMap<u64, u64>,
+}
+
+impl Program {
+    fn new(pieces: &[Piece]) -> Self {
+        let mut at = TEXT;
+        let mut places = Vec::new();
+        for piece in pieces {
+            places.push(at);
+            at += piece.length();
+        }
+        let texts = pieces.iter().zip(&places);
+        let text: Vec<u8> = texts
+            .flat_map(|(piece, &at)| piece.text(at, &places))
+            .collect();
+        let mut counter = Counter::new(&text);
+        let page = CountedPage {
+            place: counter.counting.area.copy(1),
+            ..counter.page
+        };
+        for offset in (0..PAGE).step_by(8) {
+            let hardware = &mut counter.bench.hardware;
+            let doubleword = counted::load(hardware, page.source, offset);
+            hardware.hsa_store(page.copy.offset(offset), doubleword);
+        }
+        counter.counting.pages[(TEXT / PAGE) as usize % crate::state::counting::PAGES] = Some(page);
+        Self {
+            counter,
+            pieces: places.iter().copied().zip(pieces.iter().copied()).collect(),
+            places,
+            executed: BTreeMap::new(),
+        }
+    }
+
+    fn enter(&mut self, start: u64) -> Option<u16> {
+        let Counter {
+            bench,
+            counting,
+            given,
+            ..
+        } = &mut self.counter;
+        let place = regions::Place {
+            of: 0,
+            mask: u64::MAX,
+            context: CONTEXT,
+        };
+        let each = &mut |entry| given.push(entry);
+        regions::enter(
+            &bench.configuration,
+            &mut bench.hardware,
+            counting,
+            &place,
+            start,
+            each,
+        )
+    }
+
+    /// Whether the hardware finds what the guest has at an address.
+    fn is_own(&self, at: u64, piece: Piece) -> bool {
+        let mut found = [0; 2];
+        let Counter { bench, page, .. } = &self.counter;
+        bench
+            .hardware
+            .hsa_fetch(page.copy.offset(at - TEXT), &mut found);
+        found == piece.text(at, &self.places)[..2]
+    }
+
+    /// Executes from an address on, in a region, until the guest stops, or is interrupted before so many instructions. Returns
+    /// where it goes on.
+    fn execute(&mut self, region: u16, start: u64, most: u64, random: &mut Random) -> u64 {
+        let (mut at, mut done) = (start, 0);
+        loop {
+            let Some(&piece) = self.pieces.get(&at) else {
+                panic!("the guest is at {at:X}");
+            };
+            let next = at + piece.length();
+            let is_own = self.is_own(at, piece);
+            if is_own && done == most {
+                self.attribute(region, done, at, NEAR);
+                return at;
+            }
+            *self.executed.entry(at).or_default() += 1;
+            done += 1;
+            let outs = piece.outs(next, &self.places);
+            let going = outs[random.below(outs.len() as u64) as usize];
+            if !is_own {
+                let Counter {
+                    bench, counting, ..
+                } = &mut self.counter;
+                match regions::leaf(&bench.hardware, counting, region, (at, done)) {
+                    Some(leaf) => {
+                        assert_eq!(leaf.text[..2], piece.text(at, &self.places)[..2]);
+                        regions::count(&mut bench.hardware, &leaf);
+                        counting.counted += done;
+                    }
+                    // Another region needs it.
+                    None => self.attribute(region, done, next, 0),
+                }
+                return going;
+            }
+            at = going;
+        }
+    }
+
+    fn attribute(&mut self, region: u16, done: u64, here: u64, near: u64) {
+        let Counter {
+            bench,
+            counting,
+            given,
+            ..
+        } = &mut self.counter;
+        counting.region = Some(region);
+        let each = &mut |entry| given.push(entry);
+        attribute(&mut bench.hardware, counting, done, here, near, each);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_way_through_a_region_is_known_by_where_the_guest_stops_and_by_the_clock(
+        pieces in pieces(),
+        seed in any::<u64>(),
+    ) {
+        let end = [Piece::Return; 4];
+        let mut program = Program::new(&[&pieces[..], &end].concat());
+        let mut random = Random(seed);
+        let mut at = TEXT;
+        for _ in 0..400 {
+            let region = regions::find(&program.counter.bench.hardware, &program.counter.counting, at)
+                .or_else(|| program.enter(at));
+            let Some(region) = region else {
+                // It begins with what only a chain can have.
+                let outs = program.pieces[&at].outs(at + program.pieces[&at].length(), &program.places);
+                at = outs[random.below(outs.len() as u64) as usize];
+                continue;
+            };
+            let is_interrupted = random.below(5) == 0;
+            let most = if is_interrupted { random.below(40) } else { u64::MAX };
+            at = program.execute(region, at, most, &mut random);
+            if is_interrupted {
+                program.counter.counting.epoch += 1;
+            }
+        }
+        let Program { mut counter, executed, .. } = program;
+        let Counter { bench, counting, given, .. } = &mut counter;
+        regions::give_all(&mut bench.hardware, counting, &mut |entry| given.push(entry));
+        let (sums, counted, unmatched) = counter.finish();
+        let all: u64 = executed.values().sum();
+        prop_assert_eq!((counted, unmatched), (all, 0));
+        prop_assert_eq!(sums, executed.into_iter().collect::<Vec<_>>());
+    }
+}
