@@ -72,7 +72,7 @@ fn a_line_becomes_its_command() {
 fn the_answer_to_an_unknown_word_has_the_known_ones() {
     assert_eq!(
         answer("FROB"),
-        "FROB is not understood here; these are: HELP, STATUS, CLOCK, END, AUTH, ALERT, INTERRUPT, CLASSES, SUBTYPES, PER, GO, SHOW, HOLD"
+        "FROB is not understood here; these are: HELP, STATUS, CLOCK, END, AUTH, ALERT, INTERRUPT, CLASSES, SUBTYPES, PER, GO, SHOW, HOLD, COUNT"
     );
     assert_eq!(
         answer("AUTH CPU 0 COUNTERS CACHE ON"),

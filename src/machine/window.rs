@@ -335,24 +335,21 @@ extern "C" fn window_program(cpu: &mut Cpu) {
 /// Counts, on the way out of a trap, what the guest has executed.
 #[inline(never)]
 fn go_on_counted(cpu: &mut Cpu, now: u64) {
-    let is_wanted = is_counted(cpu, now);
-    let Some(CountsOf {
-        counted,
-        vcpu,
-        configuration,
-        native,
-    }) = executions(cpu)
-    else {
-        return;
-    };
-    let Executions {
-        counting, waiting, ..
-    } = counted;
-    let how = (lowcore::EXIT_PSW.get(), is_wanted);
-    let real = counts::trapped(vcpu, configuration, native, counting, how, &mut |entry| {
-        waiting.add(entry);
+    let how = (lowcore::EXIT_PSW.get(), is_counted(cpu, now));
+    let real = executions(cpu).map(|of| {
+        let (counting, waiting) = (&mut of.counted.counting, &mut of.counted.waiting);
+        counts::trapped(
+            of.vcpu,
+            of.configuration,
+            of.native,
+            counting,
+            how,
+            &mut |entry| waiting.add(entry),
+        )
     });
-    lowcore::set_exit_psw(real);
+    if let Some(real) = real {
+        lowcore::set_exit_psw(real);
+    }
 }
 
 /// Whether the guest is to be counted at a moment.
@@ -368,24 +365,22 @@ fn is_counted(cpu: &Cpu, now: u64) -> bool {
 fn cross_edge(cpu: &mut Cpu, old: Psw, overhead: u64) {
     let account = cpu.vcpu.account;
     let is_wanted = is_counted(cpu, account.entered);
-    let executed = (account.ticks(account.left, account.entered)).saturating_sub(overhead);
-    let Some(CountsOf {
-        counted,
-        vcpu,
-        configuration,
-        native,
-    }) = executions(cpu)
-    else {
-        return;
-    };
-    let Executions {
-        counting, waiting, ..
-    } = counted;
-    let how = (old, executed, is_wanted);
-    let real = counts::interrupted(vcpu, configuration, native, counting, how, &mut |entry| {
-        waiting.add(entry);
+    let executed = account.ticks(account.left, account.entered);
+    let how = (old, executed.saturating_sub(overhead), is_wanted);
+    let real = executions(cpu).map(|of| {
+        let (counting, waiting) = (&mut of.counted.counting, &mut of.counted.waiting);
+        counts::interrupted(
+            of.vcpu,
+            of.configuration,
+            of.native,
+            counting,
+            how,
+            &mut |entry| waiting.add(entry),
+        )
     });
-    lowcore::set_exit_psw(real);
+    if let Some(real) = real {
+        lowcore::set_exit_psw(real);
+    }
 }
 
 /// A program interruption has come. If it is only for the counts, counts what the guest has executed, prepares the exit, and

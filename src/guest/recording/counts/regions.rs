@@ -11,7 +11,7 @@
 use super::blocks::{self, Block, Context, Each, Text};
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
-use crate::state::counting::{Counting, REGIONS};
+use crate::state::counting::{CountedPage, Counting, REGIONS};
 use crate::state::shadow::MIX;
 use crate::storage::shadow::counted;
 use arch::address::{Real, Virtual};
@@ -196,9 +196,11 @@ pub(super) fn enter<H: Hardware>(
     let first = first_place(counting, start);
     let found = (first..first + WAYS).find(|&number| {
         let at = counting.area.region(number);
-        hardware.hsa_load(at.offset(START)) == start
+        let state = hardware.hsa_load(at.offset(STATE));
+        state & 0xFF != 0
+            && hardware.hsa_load(at.offset(START)) == start
             && hardware.hsa_load(at.offset(PARAMETER)) == place.context.parameter
-            && hardware.hsa_load(at.offset(STATE)) & !0xFFFF == place.context.state
+            && state & !0xFFFF == place.context.state
     });
     if let Some(number) = found {
         let at = counting.area.region(number);
@@ -206,9 +208,7 @@ pub(super) fn enter<H: Hardware>(
             hardware.hsa_store(at.offset(EPOCH), counting.epoch);
             return Some(number as u16);
         }
-        give(hardware, at, each);
-        hardware.hsa_store(at.offset(START), 0);
-        hardware.hsa_store(at.offset(STATE), 0);
+        clear(hardware, at, each);
     }
     let built = build(configuration, hardware, counting, place, start)?;
     let number = found.unwrap_or_else(|| {
@@ -223,18 +223,10 @@ pub(super) fn enter<H: Hardware>(
         })
     });
     let at = counting.area.region(number);
-    give(hardware, at, each);
-    hardware.hsa_store(at.offset(STATE), 0);
-    hardware.hsa_store(at.offset(EPOCH), 0);
+    clear(hardware, at, each);
     for (number, node) in (0..).zip(&built.nodes) {
         let mut node = *node;
-        let page = counted::page(
-            configuration,
-            hardware,
-            counting,
-            place.of,
-            Virtual(node.start),
-        )?;
+        let page = page_of(configuration, hardware, counting, place, node.start)?;
         node.hash = blocks::renew_for_good(configuration, hardware, counting, &page, &node);
         node.store(hardware, at.offset(FIRST_NODE + number * NODE));
     }
@@ -252,7 +244,6 @@ pub(super) fn enter<H: Hardware>(
     let numbers = (built.nodes.len() << 8 | built.leaves.len()) as u64;
     for (field, value) in [
         (START, start),
-        (EPOCH, counting.epoch),
         (PARAMETER, place.context.parameter),
         (LOOP, built.of_loop),
         (ROUNDS, 0),
@@ -260,11 +251,57 @@ pub(super) fn enter<H: Hardware>(
     ] {
         hardware.hsa_store(at.offset(field), value);
     }
+    if !is_true(configuration, hardware, counting, place, at) {
+        // No way was counted yet.
+        hardware.hsa_store(at.offset(STATE), 0);
+        return None;
+    }
+    hardware.hsa_store(at.offset(EPOCH), counting.epoch);
     Some(number as u16)
 }
 
-/// Whether a region is as the text is now. What of it is not replaced in the copies is replaced.
+/// Gives the counts of a region to the host; it is none any more.
+fn clear<H: Hardware>(hardware: &mut H, at: Real, each: &mut Each<'_>) {
+    give(hardware, at, each);
+    for field in [STATE, EPOCH] {
+        hardware.hsa_store(at.offset(field), 0);
+    }
+}
+
+/// The page of instructions at an address.
+fn page_of<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    place: &Place,
+    at: u64,
+) -> Option<CountedPage> {
+    counted::page(configuration, hardware, counting, place.of, Virtual(at))
+}
+
+/// Whether a region is as the text is now. What of it is not replaced in the copies is replaced. One of its blocks may put back
+/// what another one needs, where instructions overlap; then it never is.
 fn is_true<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    place: &Place,
+    at: Real,
+) -> bool {
+    for _ in 0..2 {
+        let before = counting.epoch;
+        if !renew(configuration, hardware, counting, place, at) {
+            return false;
+        }
+        if counting.epoch == before {
+            return true;
+        }
+    }
+    false
+}
+
+/// Compares a region with the text, and replaces what of it is not replaced in the copies. Returns whether it is as the text is.
+fn renew<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
     counting: &mut Counting,
@@ -274,13 +311,7 @@ fn is_true<H: Hardware>(
     let nodes = hardware.hsa_load(at.offset(STATE)) >> 8 & 0xFF;
     (0..nodes).all(|number| {
         let node = Block::fetch(hardware, at.offset(FIRST_NODE + number * NODE));
-        let page = counted::page(
-            configuration,
-            hardware,
-            counting,
-            place.of,
-            Virtual(node.start),
-        );
+        let page = page_of(configuration, hardware, counting, place, node.start);
         page.is_some_and(|page| {
             // Another region stops where this one does not.
             let is_left_alone = node.ends() || !is_replaced(hardware, &page, node.last());
@@ -292,11 +323,7 @@ fn is_true<H: Hardware>(
 }
 
 /// Whether the instruction at an address of a page is replaced in its copy.
-fn is_replaced<H: Hardware>(
-    hardware: &H,
-    page: &crate::state::counting::CountedPage,
-    at: u64,
-) -> bool {
+fn is_replaced<H: Hardware>(hardware: &H, page: &CountedPage, at: u64) -> bool {
     let offset = Virtual(at).byte_index() & !7;
     let original = counted::load(hardware, page.source, offset);
     let differing = sensitive::differing(original, hardware.hsa_load(page.copy.offset(offset)));
@@ -350,7 +377,7 @@ fn follow<H: Hardware>(
     built: &mut Built,
     way: &Way,
 ) -> Result<(), Refused> {
-    let page = counted::page(configuration, hardware, counting, place.of, Virtual(way.at));
+    let page = page_of(configuration, hardware, counting, place, way.at);
     let page = page.filter(|_| way.at & 1 == 0).ok_or(Refused)?;
     let known = built.nodes.iter().position(|node| node.start == way.at);
     let text = Text {
