@@ -19,11 +19,12 @@ use crate::guest::recording::counts::{self, Interrupted as Interruption};
 use crate::guest::recording::per::window as traces;
 use crate::guest::state::account::Account;
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::counting::States;
+use crate::guest::state::counting::{Counting, States};
 use crate::guest::state::schedule::NEVER;
 use crate::guest::state::vcpu::Vcpu;
 use crate::guest::state::window::Window;
 use crate::guest::state::window_traces::WindowTraces;
+use crate::link::counts::CountEntry;
 use crate::link::loader;
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::{self, Area, WindowArea};
@@ -336,18 +337,28 @@ extern "C" fn window_program(cpu: &mut Cpu) {
 #[inline(never)]
 fn go_on_counted(cpu: &mut Cpu, now: u64) {
     let how = (lowcore::EXIT_PSW.get(), is_counted(cpu, now));
-    let real = executions(cpu).map(|of| {
-        let (counting, waiting) = (&mut of.counted.counting, &mut of.counted.waiting);
-        counts::trapped(
-            of.vcpu,
-            of.configuration,
-            of.native,
-            counting,
-            how,
-            &mut |entry| waiting.add(entry),
-        )
+    exit_counted(cpu, |vcpu, configuration, native, counting, each| {
+        counts::trapped(vcpu, configuration, native, counting, how, each)
     });
-    if let Some(real) = real {
+}
+
+/// Prepares the exit with the PSW that the counting chooses, if there is any.
+fn exit_counted(
+    cpu: &mut Cpu,
+    choose: impl FnOnce(
+        &Vcpu,
+        &Configuration,
+        &mut Native,
+        &mut Counting,
+        &mut dyn FnMut(CountEntry),
+    ) -> Psw,
+) {
+    if let Some(of) = executions(cpu) {
+        let Executions {
+            counting, waiting, ..
+        } = of.counted;
+        let each = &mut |entry| waiting.add(entry);
+        let real = choose(of.vcpu, of.configuration, of.native, counting, each);
         lowcore::set_exit_psw(real);
     }
 }
@@ -367,20 +378,9 @@ fn cross_edge(cpu: &mut Cpu, old: Psw, overhead: u64) {
     let is_wanted = is_counted(cpu, account.entered);
     let executed = account.ticks(account.left, account.entered);
     let how = (old, executed.saturating_sub(overhead), is_wanted);
-    let real = executions(cpu).map(|of| {
-        let (counting, waiting) = (&mut of.counted.counting, &mut of.counted.waiting);
-        counts::interrupted(
-            of.vcpu,
-            of.configuration,
-            of.native,
-            counting,
-            how,
-            &mut |entry| waiting.add(entry),
-        )
+    exit_counted(cpu, |vcpu, configuration, native, counting, each| {
+        counts::interrupted(vcpu, configuration, native, counting, how, each)
     });
-    if let Some(real) = real {
-        lowcore::set_exit_psw(real);
-    }
 }
 
 /// A program interruption has come. If it is only for the counts, counts what the guest has executed, prepares the exit, and

@@ -53,12 +53,8 @@ impl Window {
         let at = if now < self.from {
             self.from
         } else if self.interval == NEVER {
-            // Where something ends that is no sample.
-            return if self.to.saturating_add(APART) < first_run {
-                self.to
-            } else {
-                first_run
-            };
+            // No sample, but the end.
+            self.to
         } else {
             if self.due == NEVER {
                 self.due = account.total() + self.interval;
@@ -66,7 +62,8 @@ impl Window {
             let rest = self.due.saturating_sub(account.total());
             left + account.units(rest + exit) + ROUNDED_OFF
         };
-        if at < self.to && at.saturating_add(APART) < first_run {
+        let is_inside = at < self.to || self.interval == NEVER;
+        if is_inside && at.saturating_add(APART) < first_run {
             at
         } else {
             first_run

@@ -88,11 +88,25 @@ pub fn trapped<H: Hardware>(
     counting.behind_branch = false;
     counting.epoch += 1;
     counting.skips = !(is_wanted && counting.states.have(cpu.psw));
+    go_on(cpu, configuration, hardware, counting, cpu.psw, real, each)
+}
+
+/// The guest goes on at a PSW, for which the hardware would have the PSW `real`, and is counted or skipped. Returns the PSW that
+/// the hardware is to have.
+fn go_on<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    next: Psw,
+    real: Psw,
+    each: &mut Each<'_>,
+) -> Psw {
     if counting.skips {
         counting.chain.clear();
         return rest(cpu, hardware, counting, real);
     }
-    follow(cpu, configuration, hardware, counting, cpu.psw, real, each)
+    follow(cpu, configuration, hardware, counting, next, real, each)
 }
 
 /// The guest was interrupted only for the counts, with this old PSW, when it had executed so many instructions since the
@@ -116,11 +130,7 @@ pub fn interrupted<H: Hardware>(
     counting.done = executed;
     counting.skips = skips;
     let real = as_first_run(cpu, old);
-    if skips {
-        counting.chain.clear();
-        return rest(cpu, hardware, counting, real);
-    }
-    follow(cpu, configuration, hardware, counting, next, real, each)
+    go_on(cpu, configuration, hardware, counting, next, real, each)
 }
 
 /// An external interruption of the run has come, with this old PSW. Behind a branch from which the guest cannot go on, the run
@@ -439,7 +449,8 @@ fn at_branch<H: Hardware>(
         should = 2;
         charged += u64::from(configuration.charges.execute);
     }
-    if !is_replaced(configuration, hardware, counting, of, from) {
+    let page = counted::page(configuration, hardware, counting, of, Virtual(from))?;
+    if !blocks::is_replaced(hardware, &page, from) {
         return None;
     }
     let account = &cpu.account;
@@ -615,36 +626,6 @@ fn fetch<H: Hardware>(
     Some(text.at(hardware, offset))
 }
 
-/// Where the doubleword with an address is in the copy of its page, and what the guest has there; the copy is another one if
-/// an instruction in it is replaced.
-fn doubleword<H: Hardware>(
-    configuration: &Configuration,
-    hardware: &mut H,
-    counting: &mut Counting,
-    of: u64,
-    at: u64,
-) -> Option<(Real, u64)> {
-    let page = counted::page(configuration, hardware, counting, of, Virtual(at))?;
-    let offset = Virtual(at).byte_index() & !7;
-    let original = counted::load(hardware, page.source, offset);
-    Some((page.copy.offset(offset), original))
-}
-
-/// Whether the counting has replaced the instruction at an address.
-fn is_replaced<H: Hardware>(
-    configuration: &Configuration,
-    hardware: &mut H,
-    counting: &mut Counting,
-    of: u64,
-    at: u64,
-) -> bool {
-    let found = doubleword(configuration, hardware, counting, of, at);
-    found.is_some_and(|(place, original)| {
-        let differing = insn::sensitive::differing(original, hardware.hsa_load(place));
-        differing >> (at >> 1 & 3) & 1 != 0
-    })
-}
-
 /// Puts back what was replaced at an address, and around it: an instruction may begin in one doubleword and end in the next.
 fn restore<H: Hardware>(
     configuration: &Configuration,
@@ -655,9 +636,11 @@ fn restore<H: Hardware>(
 ) {
     counting.epoch += 1;
     for at in [at, at.wrapping_add(4)] {
-        let found = doubleword(configuration, hardware, counting, of, at);
-        if let Some((place, original)) = found {
-            hardware.hsa_store(place, original);
+        let found = counted::page(configuration, hardware, counting, of, Virtual(at));
+        if let Some(page) = found {
+            let offset = Virtual(at).byte_index() & !7;
+            let original = counted::load(hardware, page.source, offset);
+            hardware.hsa_store(page.copy.offset(offset), original);
         }
     }
 }

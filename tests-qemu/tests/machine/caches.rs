@@ -1,6 +1,6 @@
 //! The cache model agrees with a second one, written from its definition, on what guests really access.
 
-use std::fs;
+use std::{fs, path::PathBuf};
 
 use measure::{
     computer::progress::Progress,
@@ -143,22 +143,31 @@ fn both_cache_models_and_the_machine_agree_at_each_access_of_a_guest() {
     GUESTS.into_iter().for_each(agree_on);
 }
 
-fn agree_on(guest: &str) {
-    let geometry = Geometry::parse(GEOMETRY).unwrap();
-    let directory = TempDir::new().unwrap();
+/// Traces all instructions of a run. Returns its folder and what came of it.
+pub fn traced(run: RunOptions, directory: &TempDir) -> (PathBuf, RunOutcome) {
     let out = directory.path().join("run");
     let options = TraceOptions {
         run: RunOptions {
             operator: vec!["PER FETCH TRACE".to_owned()],
             out: Some(out.clone()),
-            exact_caches: Some(geometry),
-            ..ipl::options(guest)
+            ..run
         },
         exact: Some(directory.path().join("instructions")),
         form: Form::Text,
     };
     let outcome = trace::run(&options, &Progress::Silent, &mut Vec::new()).unwrap();
     assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
+    (out, outcome)
+}
+
+fn agree_on(guest: &str) {
+    let geometry = Geometry::parse(GEOMETRY).unwrap();
+    let directory = TempDir::new().unwrap();
+    let run = RunOptions {
+        exact_caches: Some(geometry),
+        ..ipl::options(guest)
+    };
+    let (out, outcome) = traced(run, &directory);
     let mut replay = Replay::new(guest);
     file::read(&out, |payload| {
         parse(payload, |event| replay.step(&event))?;

@@ -13,14 +13,13 @@ use measure::{
         count::{Begin, Counted, States},
     },
     report::Report,
-    views::{
-        json,
-        trace::{self, Form, TraceOptions},
-    },
+    views::json,
 };
 use millimeter::link::{counts::PROBLEM, trace::parse};
 use tempfile::TempDir;
 use tests_qemu::{command, ipl, suite::test};
+
+use crate::caches::traced;
 
 /// Guests whose time, samples and output would show a clock that is off by an instruction: they look at the clock, set timers, or
 /// sample themselves; and some that execute text that changes, from the ends of pages, or by EXECUTE.
@@ -125,24 +124,13 @@ fn instructions_in_a_loop_were_executed_as_often_as_its_source_says() {
 fn each_instruction_was_executed_as_often_as_a_trace_of_all_has_it() {
     for guest in ["b_psw_mask", "b_epsw_condition_code", "b_page_end"] {
         let directory = TempDir::new().unwrap();
-        let out = directory.path().join("run");
-        let options = TraceOptions {
-            run: RunOptions {
-                operator: vec!["PER FETCH TRACE".to_owned()],
-                out: Some(out.clone()),
-                ..ipl::options(guest)
-            },
-            exact: Some(directory.path().join("instructions")),
-            form: Form::Text,
-        };
-        let outcome = trace::run(&options, &Progress::Silent, &mut Vec::new()).unwrap();
-        assert_eq!(outcome.end.exit_code(), 0, "{}", ipl::story(&outcome));
-        let mut traced: BTreeMap<u64, u64> = BTreeMap::new();
+        let (out, _) = traced(ipl::options(guest), &directory);
+        let mut events: BTreeMap<u64, u64> = BTreeMap::new();
         file::read(&out, |payload| {
             parse(payload, |event| {
                 // One that met an exception was not completed, but for a supervisor call.
                 if event.head.code.get() == 0 {
-                    *traced.entry(event.head.at.get()).or_default() += 1;
+                    *events.entry(event.head.at.get()).or_default() += 1;
                 }
             })?;
             Ok(true)
@@ -152,11 +140,11 @@ fn each_instruction_was_executed_as_often_as_a_trace_of_all_has_it() {
         for (instruction, found) in &all_of(&ipl::options(guest)).counts.executed {
             *counted.entry(instruction.address).or_default() += found.times;
         }
-        let differ = |at: &u64| counted.get(at) != traced.get(at);
-        let all = counted.keys().chain(traced.keys());
+        let differ = |at: &u64| counted.get(at) != events.get(at);
+        let all = counted.keys().chain(events.keys());
         let different: Vec<_> = all
             .filter(|at| differ(at))
-            .map(|at| format!("{at:X}: {:?} {:?}", counted.get(at), traced.get(at)))
+            .map(|at| format!("{at:X}: {:?} {:?}", counted.get(at), events.get(at)))
             .collect();
         assert_eq!(different, Vec::<String>::new(), "{guest}");
     }

@@ -41,14 +41,12 @@ pub fn compose(
         totals.samples_lost = 0;
         shown.missed += missed;
     }
-    for counts in &record.counts {
-        let name = counts_name(counts.cpu);
-        fs::copy(repeated.join(&name), out.join(&name))
-            .map(drop)
-            .with_context(|| not_written(&out.join(&name)))?;
-    }
     let events = (!traces.is_empty()).then_some(EVENTS);
-    for name in [SYMBOLS, CONSOLE].into_iter().chain(events) {
+    // A run with exact counts has those of the window.
+    let counts = record.counts.iter().map(|counts| counts_name(counts.cpu));
+    let others = [SYMBOLS, CONSOLE].into_iter().chain(events);
+    for name in others.map(str::to_owned).chain(counts) {
+        let name = &name[..];
         let path = repeated.join(name);
         if path.exists() {
             // Events can be many.

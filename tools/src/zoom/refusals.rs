@@ -92,15 +92,20 @@ pub fn check(record: &RunRecord, directory: &Path) -> Result<Asked> {
 /// # Errors
 /// It is such a run.
 pub fn check_counts(record: &RunRecord, directory: &Path) -> Result<()> {
+    check_stops(record, directory, "count executions")
+}
+
+/// Refuses a window in which the guest stops for something else, if it stops in the run already.
+fn check_stops(record: &RunRecord, directory: &Path, what: &str) -> Result<()> {
     let place = directory.display();
+    if !record.tracing.is_empty() {
+        bail!(
+            "the run in {place} traced events itself, and its window cannot {what}; make it anew without traces"
+        );
+    }
     if record.exact_caches.is_some() {
         bail!(
             "the run in {place} modelled caches, for which every instruction stops already; make it anew without --exact-caches"
-        );
-    }
-    if !record.tracing.is_empty() {
-        bail!(
-            "the run in {place} traced events itself, and its window cannot count executions; make it anew without traces"
         );
     }
     Ok(())
@@ -111,17 +116,7 @@ pub fn check_counts(record: &RunRecord, directory: &Path) -> Result<()> {
 /// # Errors
 /// There is one.
 pub fn check_traces(traces: &[String], record: &RunRecord, directory: &Path) -> Result<()> {
-    let place = directory.display();
-    if !record.tracing.is_empty() {
-        bail!(
-            "the run in {place} traced events itself, and its window cannot trace others; make it anew without traces"
-        );
-    }
-    if record.exact_caches.is_some() {
-        bail!(
-            "the run in {place} modelled caches, for which every instruction stops already; make it anew without --exact-caches"
-        );
-    }
+    check_stops(record, directory, "trace others")?;
     if traces.len() > MOST_TRACES {
         bail!(
             "{} traces are too many; a window has at most {MOST_TRACES}",

@@ -297,13 +297,27 @@ pub(super) fn enter<H: Hardware>(
     let at = counting.area.block(number.into());
     let mut block = Block::fetch(hardware, at);
     if block.heading & KIND == kind
-        && renew_for_now(configuration, hardware, counting, text.page, &block) == block.hash
+        && renew(
+            configuration,
+            hardware,
+            counting,
+            text.page,
+            &block,
+            Lasting::UntilStop,
+        ) == block.hash
     {
         return Some((number, block));
     }
     block.give(each);
     block = decode(configuration, hardware, context, text, start, kind);
-    block.hash = renew_for_now(configuration, hardware, counting, text.page, &block);
+    block.hash = renew(
+        configuration,
+        hardware,
+        counting,
+        text.page,
+        &block,
+        Lasting::UntilStop,
+    );
     block.store(hardware, at);
     Some((number, block))
 }
@@ -628,49 +642,6 @@ const fn reads_clock(text: &[u8; 6]) -> bool {
     }
 }
 
-/// As [`renew`], until the guest stops: then the copy becomes what it was.
-fn renew_for_now<H: Hardware>(
-    configuration: &Configuration,
-    hardware: &mut H,
-    counting: &mut Counting,
-    page: &CountedPage,
-    block: &Block,
-) -> u64 {
-    renew(
-        configuration,
-        hardware,
-        page,
-        block,
-        &mut |place, before, _| {
-            if counting.edits.push((place, before)).is_err() {
-                // Some region may no longer be true.
-                counting.epoch += 1;
-            }
-        },
-    )
-}
-
-/// As [`renew`], for a region. No other region is true any more if something is put back.
-pub(super) fn renew_for_good<H: Hardware>(
-    configuration: &Configuration,
-    hardware: &mut H,
-    counting: &mut Counting,
-    page: &CountedPage,
-    block: &Block,
-) -> u64 {
-    renew(
-        configuration,
-        hardware,
-        page,
-        block,
-        &mut |_, _, puts_back| {
-            if puts_back {
-                counting.epoch += 1;
-            }
-        },
-    )
-}
-
 /// The copies become what they were before the blocks of a chain were entered.
 pub(super) fn put_back<H: Hardware>(hardware: &mut H, counting: &mut Counting) {
     while let Some((place, before)) = counting.edits.pop() {
@@ -678,28 +649,41 @@ pub(super) fn put_back<H: Hardware>(hardware: &mut H, counting: &mut Counting) {
     }
 }
 
+/// Whether the counting has replaced the instruction at an address of a page.
+pub(super) fn is_replaced<H: Hardware>(hardware: &H, page: &CountedPage, at: u64) -> bool {
+    let offset = Virtual(at).byte_index() & !7;
+    let original = counted::load(hardware, page.source, offset);
+    let copied = hardware.hsa_load(page.copy.offset(offset));
+    sensitive::differing(original, copied) >> (at >> 1 & 3) & 1 != 0
+}
+
+/// How long a copy is as a block needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lasting {
+    /// Until the guest stops, for a chain.
+    UntilStop,
+    /// Until text changes, for a region.
+    ForGood,
+}
+
 /// Makes the copy of a page as the guest has it where a block is, but for the branch at its end. Returns the hash of what the
-/// guest has. `edit` takes each doubleword that is changed, with its content before, and whether something is put back.
-fn renew<H: Hardware>(
+/// guest has. No region is known to be true any more where the copy loses what one may need.
+pub(super) fn renew<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
+    counting: &mut Counting,
     page: &CountedPage,
     block: &Block,
-    edit: &mut dyn FnMut(Real, u64, bool),
+    lasting: Lasting,
 ) -> u64 {
     let first = Virtual(block.start).byte_index();
     let end = (first + block.end().wrapping_sub(block.start)).min(PAGE);
     let last = Virtual(block.last()).byte_index();
     let mut hash = block.heading >> LENGTH & 0xFF;
     if block.target != 0 {
-        let source = counted::operand(
-            configuration,
-            hardware,
-            page.space,
-            Virtual(block.target & !1),
-        );
-        let doubleword = source
-            .map(|source| counted::load(hardware, source, Virtual(block.target & !1).byte_index()));
+        let target = Virtual(block.target & !1);
+        let source = counted::operand(configuration, hardware, page.space, target);
+        let doubleword = source.map(|source| counted::load(hardware, source, target.byte_index()));
         hash ^= doubleword.unwrap_or_default().wrapping_mul(MIX);
     }
     for at in (first & !7..end).step_by(8) {
@@ -720,7 +704,13 @@ fn renew<H: Hardware>(
         let place = page.copy.offset(at);
         let copied = hardware.hsa_load(place);
         if (copied ^ wanted) & mask != 0 {
-            edit(place, copied, (copied ^ original) & mask != 0);
+            let is_lost = match lasting {
+                Lasting::UntilStop => counting.edits.push((place, copied)).is_err(),
+                Lasting::ForGood => (copied ^ original) & mask != 0,
+            };
+            if is_lost {
+                counting.epoch += 1;
+            }
             hardware.hsa_store(place, copied & !mask | wanted & mask);
         }
     }

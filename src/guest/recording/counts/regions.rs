@@ -8,14 +8,14 @@
 //! A region is true as long as its text is, and as its branches are replaced in the copies. The guest cannot change a text from
 //! which it executes without a trap; so a region is compared with the text once between two traps, in an *epoch*.
 
-use super::blocks::{self, Block, Context, Each, Text};
+use super::blocks::{self, Block, Context, Each, Lasting, Text, is_replaced, renew};
+use super::rounds;
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
 use crate::state::counting::{CountedPage, Counting, REGIONS};
 use crate::state::shadow::MIX;
 use crate::storage::shadow::counted;
 use arch::address::{Real, Virtual};
-use insn::sensitive;
 
 /// The most blocks of a region.
 const NODES: usize = 8;
@@ -144,11 +144,9 @@ pub(super) fn leaf<H: Hardware>(
         let leaf = at.offset(FIRST_LEAF + number * LEAF);
         if hardware.hsa_load(leaf.offset(ADDRESS)) == here {
             let text = hardware.hsa_load(leaf.offset(TEXT));
-            let more = done.wrapping_sub(text & 0xFFFF);
-            let rounds = match more {
-                0 => Some(0),
-                _ => rounds(more, hardware.hsa_load(at.offset(LOOP))),
-            };
+            let more = done.checked_sub(text & 0xFFFF);
+            let of_loop = hardware.hsa_load(at.offset(LOOP));
+            let rounds = more.and_then(|more| rounds(more, of_loop));
             if let Some(rounds) = rounds {
                 let [a, b, c, d, e, f, ..] = text.to_be_bytes();
                 return Some(Leaf {
@@ -160,14 +158,6 @@ pub(super) fn leaf<H: Hardware>(
         }
     }
     None
-}
-
-/// The rounds of a loop of so many instructions in which so many were executed more than on the way.
-const fn rounds(more: u64, of_loop: u64) -> Option<u64> {
-    if (more as i64) < 0 {
-        return None;
-    }
-    super::rounds(more, of_loop)
 }
 
 /// Counts a way to a leaf.
@@ -227,7 +217,14 @@ pub(super) fn enter<H: Hardware>(
     for (number, node) in (0..).zip(&built.nodes) {
         let mut node = *node;
         let page = page_of(configuration, hardware, counting, place, node.start)?;
-        node.hash = blocks::renew_for_good(configuration, hardware, counting, &page, &node);
+        node.hash = renew(
+            configuration,
+            hardware,
+            counting,
+            &page,
+            &node,
+            Lasting::ForGood,
+        );
         node.store(hardware, at.offset(FIRST_NODE + number * NODE));
     }
     for (number, [address, text, path]) in (0..).zip(&built.leaves) {
@@ -290,7 +287,7 @@ fn is_true<H: Hardware>(
 ) -> bool {
     for _ in 0..2 {
         let before = counting.epoch;
-        if !renew(configuration, hardware, counting, place, at) {
+        if !is_renewed(configuration, hardware, counting, place, at) {
             return false;
         }
         if counting.epoch == before {
@@ -301,7 +298,7 @@ fn is_true<H: Hardware>(
 }
 
 /// Compares a region with the text, and replaces what of it is not replaced in the copies. Returns whether it is as the text is.
-fn renew<H: Hardware>(
+fn is_renewed<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
     counting: &mut Counting,
@@ -316,18 +313,16 @@ fn renew<H: Hardware>(
             // Another region stops where this one does not.
             let is_left_alone = node.ends() || !is_replaced(hardware, &page, node.last());
             is_left_alone
-                && blocks::renew_for_good(configuration, hardware, counting, &page, &node)
-                    == node.hash
+                && renew(
+                    configuration,
+                    hardware,
+                    counting,
+                    &page,
+                    &node,
+                    Lasting::ForGood,
+                ) == node.hash
         })
     })
-}
-
-/// Whether the instruction at an address of a page is replaced in its copy.
-fn is_replaced<H: Hardware>(hardware: &H, page: &CountedPage, at: u64) -> bool {
-    let offset = Virtual(at).byte_index() & !7;
-    let original = counted::load(hardware, page.source, offset);
-    let differing = sensitive::differing(original, hardware.hsa_load(page.copy.offset(offset)));
-    differing >> (at >> 1 & 3) & 1 != 0
 }
 
 /// Finds all ways from an address on.
@@ -421,7 +416,7 @@ fn follow<H: Hardware>(
     let last = node.last();
     // Ways that meet somewhere have the same end.
     let is_same = |&(at, of_other): &(u64, u64)| {
-        at == last && super::rounds(count.abs_diff(of_other), built.of_loop).is_some()
+        at == last && rounds(count.abs_diff(of_other), built.of_loop).is_some()
     };
     if built.seen.iter().any(is_same) {
         return Err(Refused);
@@ -533,8 +528,8 @@ fn along<H: Hardware>(
         let all = node.begins.count_ones();
         for count in 0..=all {
             let part = node.first(count);
-            let more = done.wrapping_sub(before + part.instructions());
-            if let Some(rounds) = rounds(more, of_loop) {
+            let more = done.checked_sub(before + part.instructions());
+            if let Some(rounds) = more.and_then(|more| rounds(more, of_loop)) {
                 let ahead = here.wrapping_sub(part.end());
                 let whole = place + u64::from(count == all);
                 let kept = if whole == 0 {
