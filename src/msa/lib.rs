@@ -53,9 +53,6 @@
 mod algorithm;
 mod cipher;
 mod control;
-mod ecdsa;
-mod eddsa;
-mod edwards;
 mod function;
 mod ghash;
 mod instruction;
@@ -79,7 +76,7 @@ mod tests;
 mod vectors;
 
 pub use control::Control;
-pub use eddsa::Signature;
+pub use curves::eddsa::Signature;
 pub use function::{Engine, Function, query, query_accepts};
 pub use instruction::Instruction;
 pub use noise::Noise;

@@ -4,18 +4,14 @@
 //! method or with a control that [`Function::accepts`] refuses does nothing, and an incomplete data
 //! block is ignored.
 
-use p256::NistP256;
-use p384::NistP384;
-use p521::NistP521;
-
 use super::algorithm::Algorithm;
 use super::cipher::Cipher;
 use super::function::EDDSA_SIGN;
 use super::{Control, Function, Instruction, Signature};
-use super::{
-    ecdsa, eddsa, edwards, ghash, keccak, km, kma, kmac, kmc, kmctr, kmf, kmo, prno, sha, xts,
-};
+use super::{ghash, keccak, km, kma, kmac, kmc, kmctr, kmf, kmo, prno, sha, xts};
 use arch::condition::ConditionCode;
+use curves::ecdsa::Curve;
+use curves::{eddsa, edwards};
 
 impl Function {
     /// KM, KMC, KMF, KMO, and the text of KMA: transforms `input` into `output` of the same length
@@ -215,9 +211,9 @@ impl Function {
             return ConditionCode::Zero;
         }
         match self.algorithm {
-            Algorithm::P256 => return ecdsa::multiply::<NistP256>(parameter),
-            Algorithm::P384 => return ecdsa::multiply::<NistP384>(parameter),
-            Algorithm::P521 => return ecdsa::multiply::<NistP521>(parameter),
+            Algorithm::P256 => return Curve::P256.multiply(parameter),
+            Algorithm::P384 => return Curve::P384.multiply(parameter),
+            Algorithm::P521 => return Curve::P521.multiply(parameter),
             Algorithm::Ed25519 => {
                 let Some((parameter, _)) = parameter.split_at_mut_checked(160) else {
                     return ConditionCode::Two;
@@ -263,12 +259,12 @@ impl Function {
             return ConditionCode::Two;
         }
         match self.code {
-            1 => ecdsa::verify::<NistP256>(parameter),
-            2 => ecdsa::verify::<NistP384>(parameter),
-            3 => ecdsa::verify::<NistP521>(parameter),
-            9 => ecdsa::sign::<NistP256>(control.modifier(), parameter),
-            10 => ecdsa::sign::<NistP384>(control.modifier(), parameter),
-            11 => ecdsa::sign::<NistP521>(control.modifier(), parameter),
+            1 => Curve::P256.verify(parameter),
+            2 => Curve::P384.verify(parameter),
+            3 => Curve::P521.verify(parameter),
+            9 => Curve::P256.sign(control.modifier(), parameter),
+            10 => Curve::P384.sign(control.modifier(), parameter),
+            11 => Curve::P521.sign(control.modifier(), parameter),
             _ => ConditionCode::Two,
         }
     }

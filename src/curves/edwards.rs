@@ -33,7 +33,7 @@ const ROOT_EXPONENT: U256 =
 /// PCC-Scalar-Multiply-Ed25519: the parameter block is the coordinates of the result, those of the
 /// source and the scalar, 32 bytes each with the highest byte first. Condition code 2 when the
 /// source is not on the curve.
-pub(super) fn multiply(parameter: &mut [u8]) -> ConditionCode {
+pub fn multiply(parameter: &mut [u8]) -> ConditionCode {
     let (fields, _) = parameter.as_chunks_mut::<32>();
     let [result_x, result_y, x, y, scalar] = fields else {
         return ConditionCode::Two;
@@ -53,7 +53,7 @@ pub(super) fn multiply(parameter: &mut [u8]) -> ConditionCode {
 /// The point with these coordinates, if it is on the curve.
 fn point(x: &[u8; 32], y: &[u8; 32]) -> Option<EdwardsPoint> {
     let (x, y) = (element(x), element(y));
-    let (x_squared, y_squared) = (x.square(), y.square());
+    let (x_squared, y_squared) = (square(x), square(y));
     if y_squared - x_squared != Element::ONE + D * x_squared * y_squared {
         return None;
     }
@@ -69,11 +69,11 @@ fn coordinates(point: EdwardsPoint) -> ([u8; 32], [u8; 32]) {
     let odd = y[31] >> 7;
     y[31] &= 0x7F;
     y.reverse();
-    let y_squared = element(&y).square();
+    let y_squared = square(element(&y));
     let (u, v) = (y_squared - Element::ONE, D * y_squared + Element::ONE);
-    let cube = v.square() * v;
-    let mut x = u * cube * (u * cube.square() * v).pow_vartime(&ROOT_EXPONENT);
-    if v * x.square() != u {
+    let cube = square(v) * v;
+    let mut x = u * cube * (u * square(cube) * v).pow_vartime(&ROOT_EXPONENT);
+    if v * square(x) != u {
         x *= ROOT_OF_MINUS_1;
     }
     if x.retrieve().to_le_bytes().as_ref()[0] & 1 != odd {
@@ -85,4 +85,9 @@ fn coordinates(point: EdwardsPoint) -> ([u8; 32], [u8; 32]) {
 /// The number, the highest byte first, modulo the prime.
 fn element(bytes: &[u8; 32]) -> Element {
     Element::new(&U256::from_be_slice(bytes))
+}
+
+/// Not the library's own squaring: built for size, that keeps a check of an index, which could panic.
+fn square(element: Element) -> Element {
+    element * element
 }

@@ -12,16 +12,64 @@
 //! invalid signature and a public key that is not on the curve all fail). No public source gives the code of
 //! the last two, or that of an invalid point with PCC; here it is 2.
 
+use p256::NistP256;
 use p256::elliptic_curve::group::Group as _;
 use p256::elliptic_curve::ops::{Invert, MulByGeneratorVartime, Reduce};
 use p256::elliptic_curve::point::AffineCoordinates;
 use p256::elliptic_curve::{CurveArithmetic, FieldBytes, ff::Field, ff::PrimeField};
+use p384::NistP384;
+use p521::NistP521;
 use sha2::{Digest, Sha512};
 
 use arch::condition::ConditionCode;
 
 type Scalar<C> = <C as CurveArithmetic>::Scalar;
 type Point<C> = <C as CurveArithmetic>::ProjectivePoint;
+
+/// The curve of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Curve {
+    /// Of 256 bits.
+    P256,
+    /// Of 384 bits.
+    P384,
+    /// Of 521 bits.
+    P521,
+}
+
+impl Curve {
+    /// KDSA-ECDSA-Verify.
+    #[must_use]
+    pub fn verify(self, parameter: &[u8]) -> ConditionCode {
+        match self {
+            Self::P256 => verify::<NistP256>(parameter),
+            Self::P384 => verify::<NistP384>(parameter),
+            Self::P521 => verify::<NistP521>(parameter),
+        }
+    }
+
+    /// KDSA-ECDSA-Sign: with `deterministic` the random number is the nonce; otherwise SHA-512 makes the
+    /// nonce from the private key, the digest and the random number, so that a poor random number does no
+    /// harm. Each model may make it in its own way. Condition code 1 when the private key is zero or not
+    /// below the order: no other random number would help.
+    pub fn sign(self, deterministic: bool, parameter: &mut [u8]) -> ConditionCode {
+        match self {
+            Self::P256 => sign::<NistP256>(deterministic, parameter),
+            Self::P384 => sign::<NistP384>(deterministic, parameter),
+            Self::P521 => sign::<NistP521>(deterministic, parameter),
+        }
+    }
+
+    /// PCC-Scalar-Multiply: the parameter block is the coordinates of the result, those of the source
+    /// and the scalar.
+    pub fn multiply(self, parameter: &mut [u8]) -> ConditionCode {
+        condition(match self {
+            Self::P256 => multiplied::<NistP256>(parameter),
+            Self::P384 => multiplied::<NistP384>(parameter),
+            Self::P521 => multiplied::<NistP521>(parameter),
+        })
+    }
+}
 
 /// The indexes of the fields: first the signature or the result of a multiplication, then the inputs.
 const R: usize = 0;
@@ -89,8 +137,7 @@ fn condition(outcome: Option<()>) -> ConditionCode {
     outcome.map_or(ConditionCode::Two, |()| ConditionCode::Zero)
 }
 
-/// KDSA-ECDSA-Verify.
-pub(super) fn verify<C: CurveArithmetic>(parameter: &[u8]) -> ConditionCode {
+fn verify<C: CurveArithmetic>(parameter: &[u8]) -> ConditionCode {
     condition(is_good::<C>(parameter).filter(|&good| good).map(drop))
 }
 
@@ -105,11 +152,7 @@ fn is_good<C: CurveArithmetic>(parameter: &[u8]) -> Option<bool> {
     Some(!bool::from(point.is_identity()) && reduced_x::<C>(point) == r)
 }
 
-/// KDSA-ECDSA-Sign: with `deterministic` the random number is the nonce; otherwise SHA-512 makes the nonce
-/// from the private key, the digest and the random number, so that a poor random number does no harm. Each
-/// model may make it in its own way. Condition code 1 when the private key is zero or not below the order:
-/// no other random number would help.
-pub(super) fn sign<C: CurveArithmetic>(deterministic: bool, parameter: &mut [u8]) -> ConditionCode {
+fn sign<C: CurveArithmetic>(deterministic: bool, parameter: &mut [u8]) -> ConditionCode {
     match field::<C>(parameter, PRIVATE_KEY).and_then(in_range::<C>) {
         None => ConditionCode::One,
         Some(key) => condition(signed::<C>(deterministic, key, parameter)),
@@ -165,12 +208,6 @@ fn signature<C: CurveArithmetic>(
     let inverse = Option::<Scalar<C>>::from(Invert::invert(&nonce))?;
     let s = inverse * (digest + r * key);
     (!bool::from(r.is_zero()) && !bool::from(s.is_zero())).then(|| (r.to_repr(), s.to_repr()))
-}
-
-/// PCC-Scalar-Multiply: the parameter block is the coordinates of the result, those of the source
-/// and the scalar.
-pub(super) fn multiply<C: CurveArithmetic>(parameter: &mut [u8]) -> ConditionCode {
-    condition(multiplied::<C>(parameter))
 }
 
 fn multiplied<C: CurveArithmetic>(parameter: &mut [u8]) -> Option<()> {

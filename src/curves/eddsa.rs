@@ -66,7 +66,8 @@ impl Signature {
     pub const STATE: usize = 8 + 8 + 32 + 32 + DIGEST;
 
     /// Begins to sign with, or to verify, the signature of `parameter`, at least 96 bytes.
-    pub(super) fn begin(signs: bool, parameter: &[u8]) -> Self {
+    #[must_use]
+    pub fn begin(signs: bool, parameter: &[u8]) -> Self {
         let (pass, digest) = if signs {
             let (_, prefix) = expanded(parameter);
             (Pass::Nonce, Sha512::new_with_prefix(prefix))
@@ -98,7 +99,8 @@ impl Signature {
     }
 
     /// Continues from a state; `None` if it is not a valid one.
-    pub(super) fn resume(signs: bool, state: &[u8; Self::STATE]) -> Option<Self> {
+    #[must_use]
+    pub fn resume(signs: bool, state: &[u8; Self::STATE]) -> Option<Self> {
         let field = |at: usize| state[at..].first_chunk().copied().unwrap_or_default();
         let pass = match (signs, state[1]) {
             (true, 1) => Pass::Nonce,
@@ -130,7 +132,7 @@ impl Signature {
 
     /// All of the message has been taken. `None` if it must be taken once more from its beginning; otherwise
     /// the condition code, and a signature that was made is in the parameter block.
-    pub(super) fn end_pass(&mut self, parameter: &mut [u8]) -> Option<ConditionCode> {
+    pub fn end_pass(&mut self, parameter: &mut [u8]) -> Option<ConditionCode> {
         let digest = core::mem::take(&mut self.digest).finalize();
         let number = Scalar::from_bytes_mod_order_wide(&digest.into());
         if !self.signs {
@@ -184,7 +186,7 @@ fn verdict(parameter: &[u8], challenge: &Scalar) -> ConditionCode {
 /// PCC-Scalar-Multiply-X25519: the parameter block is the u-coordinate of the result, that of the
 /// source and the scalar, the highest byte first. The scalar is used unchanged: the program sets its bits
 /// as RFC 7748 requires.
-pub(super) fn multiply(parameter: &mut [u8]) -> ConditionCode {
+pub fn multiply(parameter: &mut [u8]) -> ConditionCode {
     let scalar = as_written(parameter, 2);
     let bits = (0..256).map(|bit| scalar[bit / 8] >> (7 - bit % 8) & 1 == 1);
     let product = MontgomeryPoint(reversed(parameter, 1)).mul_bits_be(bits);
