@@ -63,7 +63,8 @@ pub const MOST_SEGMENTS: usize = 64;
 /// The bytes in a block for the operator's commands.
 pub const COMMANDS_LENGTH: usize = 1024;
 
-/// Bytes of storage, for each CPU, that a machine which counts executions has at the end, beyond that of the run.
+/// Bytes of storage, for each CPU, that a machine has at the end, beyond that of the run, if the guest
+/// [executes copies](LoaderBlock::executes_copies).
 pub const COUNTING_STORAGE: u64 = 16 << 20;
 
 /// The first character of a command to issue when every CPU waits and no timer is armed: the next such
@@ -141,8 +142,7 @@ pub mod flags {
     /// The machine looks every second of guest time whether the HSA is whole, not only at the end.
     pub const CHECK_HSA: u32 = 0x2_0000;
     /// In exact mode the machine counts every execution of every instruction, in the window or else in the whole run, as
-    /// [`counts`](crate::counts) says. The run stays as it is. The machine has [`COUNTING_STORAGE`](super::COUNTING_STORAGE)
-    /// more storage for each CPU then, which nothing else uses.
+    /// [`counts`](crate::counts) says. The run stays as it is.
     pub const COUNT_EXECUTIONS: u32 = 0x4_0000;
     /// With [`COUNT_EXECUTIONS`]: the counting begins when the guest has written the words that the operator awaits.
     pub const COUNT_FROM_WORDS: u32 = 0x8_0000;
@@ -624,6 +624,15 @@ impl LoaderBlock {
     /// The operator's commands before the guest starts, one on each line.
     pub fn commands(&self) -> Result<&str, LoaderError> {
         text(&self.commands).ok_or(LoaderError::Commands)
+    }
+
+    /// Whether the guest executes copies of its text, because executions are counted or a window has traces. The machine then has
+    /// [`COUNTING_STORAGE`] more storage for each CPU, which nothing else uses.
+    #[must_use]
+    pub fn executes_copies(&self) -> bool {
+        let mut lines = self.commands().unwrap_or_default().lines();
+        let has_traces = lines.any(|line| line.starts_with(IN_WINDOW));
+        self.has(flags::COUNT_EXECUTIONS) || self.window.is_wanted() && has_traces
     }
 
     /// Appends a command of the operator. Returns false, and changes nothing, if it does not fit.

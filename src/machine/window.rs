@@ -11,11 +11,10 @@ use crate::arch::interruption::{Class, external};
 use crate::arch::psw::Psw;
 use crate::cpumf::sampling::block::BasicEntry;
 use crate::cpumf::{Facility, Snapshot};
-use crate::guest::delivery::PER_EVENT;
-use crate::guest::hardware::Hardware;
 use crate::guest::measuring::schedule;
 use crate::guest::measuring::window::{self, Interrupted};
-use crate::guest::recording::counts::{self, Interrupted as Interruption};
+use crate::guest::recording::copies::{self, Interrupted as Interruption};
+use crate::guest::recording::counts;
 use crate::guest::recording::per::window as traces;
 use crate::guest::state::account::Account;
 use crate::guest::state::configuration::Configuration;
@@ -26,6 +25,7 @@ use crate::guest::state::window::Window;
 use crate::guest::state::window_traces::WindowTraces;
 use crate::link::counts::CountEntry;
 use crate::link::loader;
+use crate::link::trace::Event;
 use crate::machine::hardware::instruction;
 use crate::machine::hardware::lowcore::{self, Area, WindowArea};
 use crate::machine::hardware::set_back::{
@@ -40,44 +40,43 @@ use crate::per::trace::Traces;
 extern crate alloc;
 use alloc::boxed::Box;
 
-/// What of a CPU is counted, and where it has its storage for that.
+/// What is done in a window in addition to its samples.
 #[derive(Clone, Copy, Debug)]
-pub struct Counted {
-    /// Where its [`loader::COUNTING_STORAGE`] bytes are.
-    pub at: Real,
-    /// The states.
-    pub states: States,
+pub enum Further {
+    /// Nothing.
+    Nothing,
+    /// Executions in these states are counted, in the whole run if no window is wanted. The CPU has
+    /// [`loader::COUNTING_STORAGE`] bytes for that at this address.
+    Counts(Real, States),
+    /// The CPU has these traces, and as many bytes.
+    Traces(Real, Traces),
 }
 
 /// From now on this CPU, which has this prefix area, has a window. At IPL only.
-/// Executions are counted if there is storage for that: in the whole run if no window is wanted.
-pub fn begin(
-    area: Area,
-    cpu: &mut Cpu,
-    wanted: &loader::Window,
-    traces: Traces,
-    counting: Option<Counted>,
-) {
-    let window = match (wanted.is_wanted(), counting) {
-        (false, _) => Window::new(0, u64::MAX, NEVER),
-        (true, None) => Window::new(wanted.from.get(), wanted.to.get(), wanted.interval.get()),
+pub fn begin(area: Area, cpu: &mut Cpu, wanted: &loader::Window, further: Further) {
+    let interval = match further {
         // Nothing is sampled where everything is counted.
-        (true, Some(_)) => Window::new(wanted.from.get(), wanted.to.get(), NEVER),
+        Further::Counts(..) => NEVER,
+        _ => wanted.interval.get(),
+    };
+    let window = if wanted.is_wanted() {
+        Window::new(wanted.from.get(), wanted.to.get(), interval)
+    } else {
+        Window::new(0, u64::MAX, NEVER)
     };
     let mut looked = Looked::new(window);
-    if !traces.is_empty() {
-        looked.traced = Some(Box::new(Traced::new(cpu.vcpu.address, traces)));
-    }
-    if let Some(Counted { at, states }) = counting {
-        let counting = counts::begin(&mut cpu.native, at, states);
-        looked.executions = Some(Box::new(Executions::new(cpu.vcpu.address, counting)));
-    }
-    let beside = if looked.executions.is_some() {
-        Beside::Counts
-    } else if looked.traced.is_some() {
-        Beside::Traces
-    } else {
-        Beside::Nothing
+    let beside = match further {
+        Further::Nothing => Beside::Nothing,
+        Further::Counts(at, states) => {
+            let counting = counts::begin(&mut cpu.native, at, states);
+            looked.executions = Some(Box::new(Executions::new(cpu.vcpu.address, counting)));
+            Beside::Counts
+        }
+        Further::Traces(at, traces) => {
+            let traces = traces::new(&mut cpu.native, traces, at);
+            looked.traced = Some(Box::new(Traced::new(cpu.vcpu.address, traces)));
+            Beside::Traces
+        }
     };
     trap::admit_window(area, beside);
     cpu.window = Some(Box::new(looked));
@@ -156,12 +155,8 @@ fn correct_stamp(cpu: &mut Cpu) {
 extern "C" fn count_program(cpu: &mut Cpu) -> u64 {
     correct_stamp(cpu);
     let Some(of) = executions(cpu) else { return 1 };
-    let old = counts::seen(&mut of.counted.counting, lowcore::PROGRAM_OLD.get());
-    let interrupted = Interruption {
-        old,
-        identification: lowcore::PROGRAM_IDENTIFICATION.get(),
-        translation: lowcore::TRANSLATION_EXCEPTION.get(),
-    };
+    let old = copies::seen(&mut of.counted.counting.copies, lowcore::PROGRAM_OLD.get());
+    let interrupted = program_interruption(old);
     let stopped = stop_counted(cpu, &interrupted);
     let Some(CountsOf { counted, .. }) = executions(cpu) else {
         return 1;
@@ -253,17 +248,15 @@ extern "C" fn window_external(cpu: &mut Cpu) {
         take(cpu, &account, old);
     }
     let is_ours = interrupted != Interrupted::FirstRun;
-    let is_traced = is_traced(cpu);
-    if is_traced && (is_ours || is_timer) && old.address != lowcore::EXIT_PSW.get().address {
-        look_at_next(cpu, old);
+    if (is_ours || is_timer)
+        && let Some(looking) = look_traced(cpu, old)
+    {
+        lowcore::set_exit_psw(looking);
     } else if is_timer && let Some(looking) = look_counted(cpu, old) {
         lowcore::set_exit_psw(looking);
     } else if is_ours {
         // The answer to a service call is an external interruption, too.
         lowcore::set_exit_psw(old);
-        if !is_traced {
-            go_on_stopped(cpu, old, overhead);
-        }
         cross_edge(cpu, old, overhead);
     } else {
         settle(cpu, now, AROUND_ENTRY, first_run, false);
@@ -304,30 +297,16 @@ fn is_early(cpu: &mut Cpu, code: u16) -> bool {
 /// stored.
 #[unsafe(no_mangle)]
 extern "C" fn window_program(cpu: &mut Cpu) {
-    let identification = lowcore::PROGRAM_IDENTIFICATION.get();
-    let is_traced = !cpu.vcpu.per.is_on() && is_traced(cpu);
-    let mut old = lowcore::PROGRAM_OLD.get();
-    if let Some(parts) = parts(cpu) {
-        old = traces::seen(&mut parts.traced.traces, old);
-    }
     correct_stamp(cpu);
     if let Some(overhead) = executions(cpu).and_then(|of| of.counted.stopped.take()) {
         resume(cpu, overhead);
         return;
     }
-    if is_traced && identification as u16 == PER_EVENT {
-        let charges = &cpu.machine.configuration.charges;
-        let overhead = charges.overhead[Class::Program as usize] + u64::from(charges.nullified);
-        go_on_stopped(cpu, old, overhead);
+    if is_traced(cpu)
+        && let Some(overhead) = stop_traced(cpu)
+    {
         resume(cpu, overhead);
         return;
-    }
-    if is_traced {
-        go_on_met(cpu, old, identification);
-        // What the first run has is without events.
-        let without = identification & !u32::from(PER_EVENT);
-        let old = traces::free(old);
-        wait::closed(|| lowcore::set_program_interruption(without, old));
     }
     let now = cpu.vcpu.account.entered;
     settle(cpu, now, AROUND_ENTRY, cpu.native.comparator(), false);
@@ -371,15 +350,21 @@ fn is_counted(cpu: &Cpu, now: u64) -> bool {
 }
 
 /// The guest goes on after an interruption that was only for the window, with this old PSW and overhead. If the window has
-/// begun or ended with it, so has the counting.
+/// begun or ended with it, so has what is done in it.
 #[inline(never)]
 fn cross_edge(cpu: &mut Cpu, old: Psw, overhead: u64) {
     let account = cpu.vcpu.account;
     let is_wanted = is_counted(cpu, account.entered);
-    let executed = account.ticks(account.left, account.entered);
-    let how = (old, executed.saturating_sub(overhead), is_wanted);
+    let executed = account
+        .ticks(account.left, account.entered)
+        .saturating_sub(overhead);
     exit_counted(cpu, |vcpu, configuration, native, counting, each| {
+        let how = (old, executed, is_wanted);
         counts::interrupted(vcpu, configuration, native, counting, how, each)
+    });
+    exit_traced(cpu, |vcpu, configuration, native, traces, each| {
+        let how = (old, account.total() + executed, is_wanted);
+        traces::interrupted(vcpu, configuration, native, traces, how, each)
     });
 }
 
@@ -410,13 +395,27 @@ fn stop_counted(cpu: &mut Cpu, interrupted: &Interruption) -> Option<u64> {
         return Some(overhead);
     }
     if counting.is_on() {
-        let first_run = counts::as_without(vcpu, native, interrupted);
-        wait::closed(|| {
-            lowcore::set_program_interruption(first_run.identification, first_run.old);
-            lowcore::set_translation_exception(first_run.translation);
-        });
+        become_first_run(vcpu, native, interrupted);
     }
     None
+}
+
+/// What the hardware has stored becomes that of the first run.
+fn become_first_run(vcpu: &Vcpu, native: &Native, interrupted: &Interruption) {
+    let first_run = copies::as_without(vcpu, native, interrupted);
+    wait::closed(|| {
+        lowcore::set_program_interruption(first_run.identification, first_run.old);
+        lowcore::set_translation_exception(first_run.translation);
+    });
+}
+
+/// The program interruption that has come.
+fn program_interruption(old: Psw) -> Interruption {
+    Interruption {
+        old,
+        identification: lowcore::PROGRAM_IDENTIFICATION.get(),
+        translation: lowcore::TRANSLATION_EXCEPTION.get(),
+    }
 }
 
 /// The PSW with which the hardware is to try to fetch the next instruction first, if it is.
@@ -456,8 +455,7 @@ fn is_traced(cpu: &Cpu) -> bool {
 }
 
 /// What tracing takes of a CPU.
-struct Parts<'c> {
-    window: Window,
+struct TracesOf<'c> {
     traced: &'c mut Traced,
     vcpu: &'c mut Vcpu,
     configuration: &'static Configuration,
@@ -465,11 +463,9 @@ struct Parts<'c> {
 }
 
 /// What tracing takes of a CPU, if its window has traces.
-fn parts(cpu: &mut Cpu) -> Option<Parts<'_>> {
-    let looked = cpu.window.as_mut()?;
-    Some(Parts {
-        window: looked.window,
-        traced: looked.traced.as_mut()?,
+fn traced(cpu: &mut Cpu) -> Option<TracesOf<'_>> {
+    Some(TracesOf {
+        traced: cpu.window.as_mut()?.traced.as_mut()?,
         vcpu: &mut cpu.vcpu,
         configuration: &cpu.machine.configuration,
         native: &mut cpu.native,
@@ -495,97 +491,74 @@ fn executions(cpu: &mut Cpu) -> Option<CountsOf<'_>> {
     })
 }
 
+/// Prepares the exit with the PSW that the tracing chooses, if there is any.
+fn exit_traced(
+    cpu: &mut Cpu,
+    choose: impl FnOnce(
+        &mut Vcpu,
+        &Configuration,
+        &mut Native,
+        &mut WindowTraces,
+        &mut dyn FnMut(&Event<'_>),
+    ) -> Psw,
+) {
+    if let Some(of) = traced(cpu) {
+        let Traced { traces, events } = of.traced;
+        let each = &mut |event: &Event<'_>| events.add(event);
+        let real = choose(of.vcpu, of.configuration, of.native, traces, each);
+        lowcore::set_exit_psw(real);
+    }
+}
+
 /// Traces on the way out of a trap of a class.
 #[inline(never)]
 fn go_on_traced(cpu: &mut Cpu, class: Class, now: u64) {
-    let Some(parts) = parts(cpu) else { return };
-    let Traced { traces, events } = parts.traced;
-    traces::trapped(
-        parts.vcpu,
-        parts.configuration,
-        parts.native,
+    let how = (class, lowcore::EXIT_PSW.get(), is_counted(cpu, now));
+    exit_traced(cpu, |vcpu, configuration, native, traces, each| {
+        traces::trapped(vcpu, configuration, native, traces, how, each)
+    });
+}
+
+/// A program interruption has come. If it is only for the traces, prepares the exit, and returns the overhead. If not, it becomes
+/// what it is in the first run.
+#[inline(never)]
+fn stop_traced(cpu: &mut Cpu) -> Option<u64> {
+    let is_wanted = is_counted(cpu, cpu.vcpu.account.entered);
+    let of = traced(cpu)?;
+    let Traced { traces, events } = of.traced;
+    let old = copies::seen(&mut traces.copies, lowcore::PROGRAM_OLD.get());
+    let interrupted = program_interruption(old);
+    let each = &mut |event: &Event<'_>| events.add(event);
+    let how = (&interrupted, is_wanted);
+    let stopped = traces::stopped(of.vcpu, of.configuration, of.native, traces, how, each);
+    if let Some((real, overhead)) = stopped {
+        lowcore::set_exit_psw(real);
+        return Some(overhead);
+    }
+    traces::met(
+        of.vcpu,
+        of.configuration,
+        of.native,
         traces,
-        class,
-        &mut |event| events.add(event),
+        &interrupted,
+        each,
     );
-    let (next, total) = (parts.vcpu.psw, parts.vcpu.account.total());
-    parts.go_on(now, next, total, lowcore::EXIT_PSW.get());
+    become_first_run(of.vcpu, of.native, &interrupted);
+    None
 }
 
-/// Traces at an interruption that was only for the window, with this old PSW and overhead.
-#[inline(never)]
-fn go_on_stopped(cpu: &mut Cpu, old: Psw, overhead: u64) {
-    let Some(mut parts) = parts(cpu) else { return };
-    parts.stopped(old);
-    let account = &parts.vcpu.account;
-    let (now, next) = (account.entered, parts.vcpu.interrupted_psw(old));
-    let span = account.ticks(account.left, now).saturating_sub(overhead);
-    let total = account.total() + span;
-    parts.go_on(now, next, total, old);
-}
-
-/// The hardware tries to fetch the next instruction, before an interruption of the first run that came behind the watched one
-/// is delivered. The interruption comes again.
-#[inline(never)]
-fn look_at_next(cpu: &mut Cpu, old: Psw) {
-    let Some(mut parts) = parts(cpu) else { return };
-    let masks = parts.configuration.per.masks;
-    parts.stopped(old);
-    let (controls, looking) = traces::look(&mut parts.traced.traces, masks, old);
-    parts.native.load_recording(controls);
-    lowcore::set_exit_psw(looking);
-}
-
-/// Traces at a program interruption of the first run. It may be that of the instruction behind the watched one, if the
-/// hardware found it before it looked for events.
-#[inline(never)]
-fn go_on_met(cpu: &mut Cpu, old: Psw, identification: u32) {
-    let charges = &cpu.machine.configuration.charges;
-    let charged = charges.of(identification as u16).unsigned_abs();
-    let overhead = charges.overhead[Class::Program as usize] + charged;
-    let here = traces::failing(old, identification);
-    if traces_of(cpu).is_some_and(|traces| !traces.watches(here.address)) {
-        go_on_stopped(cpu, here, overhead);
+/// The PSW with which the hardware is to try to fetch the next instruction first, if it is.
+fn look_traced(cpu: &mut Cpu, old: Psw) -> Option<Psw> {
+    if !is_traced(cpu) {
+        return None;
     }
-}
-
-impl Parts<'_> {
-    /// The hardware has stopped the guest before the instruction that this old PSW designates.
-    fn stopped(&mut self, old: Psw) {
-        let Traced { traces, events } = &mut *self.traced;
-        traces::stopped(
-            self.vcpu,
-            self.configuration,
-            self.native,
-            traces,
-            old,
-            &mut |event| events.add(event),
-        );
+    let of = traced(cpu)?;
+    let traces = &mut of.traced.traces;
+    let has_executed = traces.is_after_branch() || old.address != lowcore::EXIT_PSW.get().address;
+    if !has_executed {
+        return None;
     }
-
-    /// Prepares the exit at a moment: the guest goes on at the PSW `next`, which is `real` in the hardware, and its account
-    /// then shows `total` cycles.
-    fn go_on(self, now: u64, next: Psw, total: u64, real: Psw) {
-        let Traced { traces, .. } = self.traced;
-        let is_traced = self.window.has(now) && traces::is_possible(self.vcpu, self.configuration);
-        if is_traced {
-            let controls = traces::watch(
-                self.vcpu,
-                self.configuration,
-                self.native,
-                traces,
-                next,
-                total,
-            );
-            self.native.load_recording(controls);
-            lowcore::set_exit_psw(traces::stopping(real));
-        } else if let Some(controls) = traces::rest(self.vcpu, traces) {
-            self.native.load_recording(controls);
-            if !self.vcpu.per.is_on() {
-                lowcore::set_exit_psw(traces::free(real));
-            }
-        }
-    }
+    traces::look(of.vcpu, of.configuration, of.native, traces, old)
 }
 
 /// Takes a sample of the guest as it was interrupted.

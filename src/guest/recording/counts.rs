@@ -1,7 +1,7 @@
 //! Exact counts: how often each instruction of the guest is executed, in a run that stays as it is.
 //!
 //! The guest runs freely up to a branch at which it stops, because the machine has replaced it in the page from which it is
-//! fetched ([`counted`]), and the machine performs the branch. It knows *how many* instructions were executed since, by the clock,
+//! fetched ([`copied`]), and the machine performs the branch. It knows *how many* instructions were executed since, by the clock,
 //! and where the guest stopped. Both must agree with one way from the address at which the guest went on; what does not is not
 //! counted, and is shown as unmatched.
 //!
@@ -22,53 +22,32 @@ mod blocks;
 mod regions;
 
 use crate::hardware::Hardware;
-use crate::state::account::Mode;
+use crate::recording::copies::{
+    self, Interrupted, Performed, Text, as_first_run, fetch, is_replaced, note_loaded, overhead,
+    perform, put_back, rest, spaces,
+};
 use crate::state::configuration::Configuration;
-use crate::state::counting::{Counting, CountingArea, States};
+use crate::state::counting::{Counting, States};
 use crate::state::vcpu::Vcpu;
-use crate::storage::shadow::{counted, has_single_table};
+use crate::storage::shadow::copied;
 use arch::address::{PAGE, Real, Virtual};
-use arch::interruption::{Class, ProgramInterruption};
-use arch::psw::{ADDRESS_SPACE, DAT, EXTERNAL, IO, PROBLEM, Psw, SECONDARY_SPACE};
-use arch::table::{TEID_ADDRESS, TEID_SPACE};
-use blocks::{Block, Context, Each, Text};
+use arch::interruption::ProgramInterruption;
+use arch::psw::{ADDRESSING_64, DAT, PROBLEM, Psw};
+use blocks::{Block, Context, Each};
 use insn::branch::{Site, Target, branch};
 use insn::executed::is_execute;
 use insn::{length, modified_target};
 use link::counts;
-use link::loader::COUNTING_STORAGE;
-
-const _: () = assert!(CountingArea::LENGTH <= COUNTING_STORAGE);
 
 /// The most bytes between where the guest was interrupted and where its instructions end: an instruction that the machine
 /// performs may be before or behind the address that the hardware shows, and the next one with it.
 const NEAR: u64 = 16;
 
-/// What a program interruption is.
-#[derive(Clone, Copy, Debug)]
-pub struct Interrupted {
-    /// The old PSW.
-    pub old: Psw,
-    /// Instruction-length code and code, as the hardware has stored them.
-    pub identification: u32,
-    /// The translation-exception identification.
-    pub translation: u64,
-}
-
-impl Interrupted {
-    const fn code(&self) -> u16 {
-        self.identification as u16
-    }
-
-    const fn length(&self) -> u64 {
-        (self.identification >> 16 & 7) as u64
-    }
-}
-
-/// The counting of these states begins. Nothing else uses the [`COUNTING_STORAGE`] bytes at `at`.
+/// The counting of these states begins. Nothing else uses the
+/// [`COUNTING_STORAGE`](link::loader::COUNTING_STORAGE) bytes at `at`.
 pub fn begin<H: Hardware>(hardware: &mut H, at: Real, states: States) -> Counting {
     let counting = Counting::new(at, states);
-    let (zeros, length) = counting.area.zeros();
+    let (zeros, length) = counting.copies.area.zeros();
     hardware.hsa_fill(zeros, length, 0);
     counting
 }
@@ -86,7 +65,7 @@ pub fn trapped<H: Hardware>(
 ) -> Psw {
     arrive(cpu, hardware, counting, each);
     counting.behind_branch = false;
-    counting.epoch += 1;
+    counting.copies.epoch += 1;
     counting.skips = !(is_wanted && counting.states.have(cpu.psw));
     go_on(cpu, configuration, hardware, counting, cpu.psw, real, each)
 }
@@ -104,7 +83,7 @@ fn go_on<H: Hardware>(
 ) -> Psw {
     if counting.skips {
         counting.chain.clear();
-        return rest(cpu, hardware, counting, real);
+        return rest(cpu, hardware, &mut counting.copies, real);
     }
     follow(cpu, configuration, hardware, counting, next, real, each)
 }
@@ -133,28 +112,15 @@ pub fn interrupted<H: Hardware>(
     go_on(cpu, configuration, hardware, counting, next, real, each)
 }
 
-/// An external interruption of the run has come, with this old PSW. Behind a branch from which the guest cannot go on, the run
+/// An external interruption of the run has come, with this old PSW. After a branch from which the guest cannot go on, the run
 /// without counting has the exception of that first: QEMU looks for the next instruction before it looks whether a timer is
-/// due, but not behind an instruction that traps. If it is so, returns the PSW with which the hardware is to try that.
+/// due, but not after an instruction that traps. If it is so, returns the PSW with which the hardware is to try that.
 pub fn look(counting: &mut Counting, old: Psw) -> Option<Psw> {
-    const TIMERS: u64 = EXTERNAL | IO;
     let goes_on = counting.region.is_some() || !counting.chain.is_empty();
-    if !counting.is_on || !counting.behind_branch || goes_on {
+    if !counting.copies.is_on || !counting.behind_branch || goes_on {
         return None;
     }
-    counting.looks = Some(old.mask & TIMERS);
-    Some(Psw {
-        mask: old.mask & !TIMERS,
-        ..old
-    })
-}
-
-/// The old PSW of a program interruption: after a look, with what that had closed.
-pub fn seen(counting: &mut Counting, old: Psw) -> Psw {
-    Psw {
-        mask: old.mask | counting.looks.take().unwrap_or(0),
-        ..old
-    }
+    Some(copies::look(&mut counting.copies, old))
 }
 
 /// A program interruption has come, and nothing but the general registers and the clock has been stored. If it is for the
@@ -167,7 +133,7 @@ pub fn stopped<H: Hardware>(
     interrupted: &Interrupted,
     each: &mut Each<'_>,
 ) -> Option<(Psw, u64)> {
-    if !counting.is_on {
+    if !counting.copies.is_on {
         return None;
     }
     let code = interrupted.code();
@@ -186,49 +152,15 @@ pub fn stopped<H: Hardware>(
             return Some(stopped);
         }
         at_branch(cpu, configuration, hardware, counting, interrupted, each)
-    } else if is_missing(code) && interrupted.translation & TEID_SPACE == 0 {
-        // The instructions are in the primary space.
-        let at = Virtual(interrupted.translation & TEID_ADDRESS);
-        let (of, _) = spaces(cpu);
-        if counted::is_mapped(hardware, counting, of, at) {
-            return None;
-        }
-        counted::page(configuration, hardware, counting, of, at)?;
-        counted::settle(hardware, counting);
-        let mut charged = configuration.charges.of(code) as u64;
-        let old = cpu.interrupted_psw(interrupted.old);
-        let mask = old.address_mask();
-        let text = fetch(configuration, hardware, counting, of, mask, old.address);
-        // The target of an EXECUTE was missed.
-        if at != Virtual(old.address).page()
-            && text
-                .is_some_and(|[first, second, ..]| is_execute(u16::from_be_bytes([first, second])))
-        {
-            charged += u64::from(configuration.charges.target_fetch);
-        }
-        Some((interrupted.old, overhead(configuration, charged)))
     } else {
-        None
+        copies::missed(
+            cpu,
+            configuration,
+            hardware,
+            &mut counting.copies,
+            interrupted,
+        )
     }
-}
-
-/// What the hardware stores for a program interruption in a run without counting, in which it has another space for
-/// instructions.
-#[must_use]
-pub fn as_without<H: Hardware>(cpu: &Vcpu, hardware: &H, interrupted: &Interrupted) -> Interrupted {
-    let mut without = Interrupted {
-        old: as_first_run(cpu, interrupted.old),
-        ..*interrupted
-    };
-    if is_missing(interrupted.code()) && interrupted.translation & TEID_SPACE == 0 {
-        let at = Virtual(interrupted.translation & TEID_ADDRESS);
-        let code = counted::missing(hardware, spaces(cpu).0, at).code();
-        without.identification = interrupted.identification & !0xFFFF | u32::from(code);
-    }
-    if has_single_table(cpu) {
-        without.translation |= TEID_SPACE;
-    }
-    without
 }
 
 /// The counting ends: gives everything to the host.
@@ -243,45 +175,6 @@ pub fn finish<H: Hardware>(
     regions::give_all(hardware, counting, each);
 }
 
-/// From now on the guest runs as in a run without counting. Returns the PSW that the hardware is to have.
-fn rest<H: Hardware>(cpu: &Vcpu, hardware: &mut H, counting: &mut Counting, real: Psw) -> Psw {
-    note_loaded(cpu, counting);
-    let first_run = [counting.first_run[0], counting.first_run[6]];
-    if counting.loaded != first_run {
-        counting.loaded = first_run;
-        hardware.load_spaces(counting.first_run);
-    }
-    counting.is_on = false;
-    real
-}
-
-/// What the machine takes for a trap, with what the clock charges the guest for it.
-fn overhead(configuration: &Configuration, charged: u64) -> u64 {
-    configuration.charges.overhead[Class::Program as usize] + charged
-}
-
-/// Whether an access exception shows that a translation is missing.
-const fn is_missing(code: u16) -> bool {
-    matches!(code, 0x10 | 0x11 | 0x38..=0x3B)
-}
-
-/// By which address-space-control elements the hardware would fetch instructions, and access operands.
-const fn spaces(cpu: &Vcpu) -> (u64, u64) {
-    if has_single_table(cpu) {
-        (cpu.shadow.loaded[2], cpu.shadow.loaded[2])
-    } else {
-        (cpu.shadow.spaces_loaded[0], cpu.shadow.spaces_loaded[6])
-    }
-}
-
-/// Notes what the run itself has loaded meanwhile.
-fn note_loaded(cpu: &Vcpu, counting: &mut Counting) {
-    if counting.first_run != cpu.shadow.spaces_loaded {
-        counting.first_run = cpu.shadow.spaces_loaded;
-        counting.loaded = [counting.first_run[0], counting.first_run[6]];
-    }
-}
-
 /// The guest goes on at a PSW, for which the hardware would have the PSW `real`. Finds the blocks that it comes to, and loads
 /// what the hardware needs to stop at the end of the last one.
 fn follow<H: Hardware>(
@@ -294,30 +187,25 @@ fn follow<H: Hardware>(
     each: &mut Each<'_>,
 ) -> Psw {
     counting.chain.clear();
-    let is_possible = matches!(cpu.account.mode, Mode::Exact { .. })
-        && !cpu.per.is_on()
-        && cpu.caches.is_none()
-        && !cpu.per.in_slots;
-    if !is_possible {
-        return rest(cpu, hardware, counting, real);
+    if !copies::is_possible(cpu) {
+        return rest(cpu, hardware, &mut counting.copies, real);
     }
-    counted::catch_up(cpu, configuration, counting);
-    note_loaded(cpu, counting);
-    let (of, operands) = spaces(cpu);
+    copied::catch_up(cpu, configuration, &mut counting.copies);
+    note_loaded(cpu, &mut counting.copies);
+    let (of, _) = spaces(cpu);
     let context = context(cpu, next);
-    // Making room forgets what was entered before, at most once.
     let place = regions::Place {
         of,
         mask: next.address_mask(),
         context,
     };
-    let addressing = next.mask & arch::psw::ADDRESSING_64;
+    let addressing = next.mask & ADDRESSING_64;
     if counting.addressing != addressing {
         counting.addressing = addressing;
-        counting.epoch += 1;
+        counting.copies.epoch += 1;
     }
     counting.salt = context.parameter ^ context.state;
-    for _ in 0..2 {
+    copies::leave(cpu, hardware, counting, real, |hardware, counting| {
         counting.chain.clear();
         counting.reads_clock = false;
         counting.region = None;
@@ -329,27 +217,7 @@ fn follow<H: Hardware>(
         if counting.region.is_none() {
             find_chain(configuration, hardware, counting, of, context, next, each);
         }
-        if !counting.purges {
-            break;
-        }
-        counted::settle(hardware, counting);
-    }
-    if cpu.shadow.alone.is_some() {
-        return rest(cpu, hardware, counting, real);
-    }
-    let own = counted::space(hardware, counting, of);
-    counted::settle(hardware, counting);
-    if counting.loaded != [own, operands] {
-        counting.loaded = [own, operands];
-        let mut values = counting.first_run;
-        (values[0], values[6]) = (own, operands);
-        hardware.load_spaces(values);
-    }
-    counting.is_on = true;
-    Psw {
-        mask: real.mask & !ADDRESS_SPACE | SECONDARY_SPACE,
-        ..real
-    }
+    })
 }
 
 /// For which program the guest executes instructions, and in which state.
@@ -377,7 +245,13 @@ fn find_chain<H: Hardware>(
     let mask = next.address_mask();
     let (mut at, mut may_loop) = (next.address & mask, true);
     while !counting.chain.is_full() {
-        let Some(page) = counted::page(configuration, hardware, counting, of, Virtual(at)) else {
+        let Some(page) = copied::page(
+            configuration,
+            hardware,
+            &mut counting.copies,
+            of,
+            Virtual(at),
+        ) else {
             return;
         };
         if at & 1 != 0 {
@@ -388,7 +262,7 @@ fn find_chain<H: Hardware>(
         // An instruction may extend into the next page.
         let near_end = Virtual(at).byte_index() + 2 * counts::LONGEST_RUN + 6 > PAGE;
         let behind = if near_end {
-            counted::page(configuration, hardware, counting, of, beyond)
+            copied::page(configuration, hardware, &mut counting.copies, of, beyond)
         } else {
             None
         };
@@ -435,7 +309,14 @@ fn at_branch<H: Hardware>(
     let old = cpu.interrupted_psw(interrupted.old);
     let mask = old.address_mask();
     let here = old.address.wrapping_sub(interrupted.length()) & mask;
-    let mut text = fetch(configuration, hardware, counting, of, mask, here)?;
+    let mut text = fetch(
+        configuration,
+        hardware,
+        &mut counting.copies,
+        of,
+        mask,
+        here,
+    )?;
     let mut from = here;
     let mut should = 1;
     let mut charged = configuration.charges.of(interrupted.code()) as u64;
@@ -444,70 +325,68 @@ fn at_branch<H: Hardware>(
         let execute = insn::decode(&text);
         let (target, r1) = insn::target(&execute, here, &cpu.general)?;
         from = target & mask;
-        text = fetch(configuration, hardware, counting, of, mask, from)?;
+        text = fetch(
+            configuration,
+            hardware,
+            &mut counting.copies,
+            of,
+            mask,
+            from,
+        )?;
         text = modified_target(text, r1, &cpu.general);
         should = 2;
         charged += u64::from(configuration.charges.execute);
     }
-    let page = counted::page(configuration, hardware, counting, of, Virtual(from))?;
-    if !blocks::is_replaced(hardware, &page, from) {
+    let page = copied::page(
+        configuration,
+        hardware,
+        &mut counting.copies,
+        of,
+        Virtual(from),
+    )?;
+    if !is_replaced(hardware, &page, from) {
         return None;
     }
     let account = &cpu.account;
     let span = account.ticks(account.left, account.entered);
     let until = span.wrapping_sub(overhead(configuration, charged));
-    let site = Site {
-        at: from,
-        next: here.wrapping_add(own_length),
-        length_code: (own_length / 2) as u8,
+    let at = Psw {
+        address: here,
+        ..old
     };
-    let mut next = old;
-    next.address = here;
-    let performed = branch(&text, &site, &cpu.general, old.mask);
-    let target = match performed.and_then(|branch| branch.target) {
-        Some(Target::Address(at)) => Some(at),
-        Some(Target::Stored(at)) => {
-            let (_, operands) = spaces(cpu);
-            let Some(stored) = load_operand(configuration, hardware, operands, mask, at) else {
-                // The hardware misses its operand.
-                counting.chain.clear();
-                counting.region = None;
-                let again = Psw {
-                    address: here,
-                    ..interrupted.old
-                };
-                let real = rest(cpu, hardware, counting, again);
-                return Some((as_first_run(cpu, real), overhead(configuration, charged)));
+    let performed = perform(cpu, configuration, hardware, at, own_length, (&text, from));
+    let (mut next, mut executed, mut end) = (at, until, here);
+    match performed {
+        Performed::To(psw) => {
+            next = psw;
+            executed += should;
+            end = here.wrapping_add(own_length) & mask;
+        }
+        Performed::Missing => {
+            counting.chain.clear();
+            counting.region = None;
+            let again = Psw {
+                address: here,
+                ..interrupted.old
             };
-            Some(stored & mask)
+            let real = rest(cpu, hardware, &mut counting.copies, again);
+            return Some((as_first_run(cpu, real), overhead(configuration, charged)));
         }
-        None => None,
-    };
-    let (mut executed, mut end) = (until, here);
-    if let Some(branch) = performed {
-        if let Some((register, value)) = branch.changed {
-            cpu.general[usize::from(register & 15)] = value;
-        }
-        next.mask = next.mask & !arch::psw::ADDRESSING_64 | branch.addressing;
-        next.address = target.unwrap_or(site.next & mask);
-        executed += should;
-        end = site.next & mask;
-    } else {
         // It was replaced for another instruction, or it is another one now.
-        restore(configuration, hardware, counting, of, from);
+        Performed::Other => restore(configuration, hardware, counting, of, from),
     }
+    let is_performed = matches!(performed, Performed::To(_));
     let done = executed.wrapping_sub(counting.done);
     attribute(hardware, counting, done, end, 0, each);
     counting.done = executed;
-    counting.behind_branch = performed.is_some();
+    counting.behind_branch = is_performed;
     let real = Psw {
-        mask: interrupted.old.mask & !arch::psw::ADDRESSING_64
-            | next.mask & arch::psw::ADDRESSING_64,
+        mask: interrupted.old.mask & !ADDRESSING_64 | next.mask & ADDRESSING_64,
         address: next.address,
     };
     let real = follow(cpu, configuration, hardware, counting, next, real, each);
     // The clock has charged for the branch what it would have charged without counting.
-    let own = if performed.is_some() { should } else { 0 };
+    let own = if is_performed { should } else { 0 };
     let taken = overhead(configuration, charged).saturating_sub(own);
     Some((real, taken))
 }
@@ -546,9 +425,9 @@ fn at_leaf<H: Hardware>(
     let address = match branch.target {
         Some(Target::Address(at)) => at,
         Some(Target::Stored(_)) => return None,
-        None => site.next & mask,
+        None => site.next,
     };
-    if branch.addressing != old.mask & arch::psw::ADDRESSING_64 {
+    if branch.addressing != old.mask & ADDRESSING_64 {
         return None;
     }
     if let Some((register, value)) = branch.changed {
@@ -562,68 +441,13 @@ fn at_leaf<H: Hardware>(
         address,
         ..interrupted.old
     };
-    counting.region = regions::find(hardware, counting, address);
+    counting.region = regions::find(hardware, counting, address & mask);
     if counting.region.is_some() {
         return Some((real, overhead - 1));
     }
     let next = Psw { address, ..old };
     let real = follow(cpu, configuration, hardware, counting, next, real, each);
     Some((real, overhead - 1))
-}
-
-/// A doubleword of the guest's storage, if the shadow has its pages.
-fn load_operand<H: Hardware>(
-    configuration: &Configuration,
-    hardware: &H,
-    operands: u64,
-    mask: u64,
-    at: u64,
-) -> Option<u64> {
-    let mut bytes = [0; 8];
-    for (byte, at) in bytes
-        .iter_mut()
-        .zip((0..8).map(|n| at.wrapping_add(n) & mask))
-    {
-        let source = counted::operand(configuration, hardware, operands, Virtual(at))?;
-        let doubleword = counted::load(hardware, source, Virtual(at).byte_index() & !7);
-        *byte = doubleword.to_be_bytes()[(at & 7) as usize];
-    }
-    Some(u64::from_be_bytes(bytes))
-}
-
-/// A PSW for the hardware, if it has the spaces of a run without counting.
-const fn as_first_run(cpu: &Vcpu, real: Psw) -> Psw {
-    Psw {
-        mask: real.mask & !ADDRESS_SPACE | cpu.real_space & ADDRESS_SPACE,
-        ..real
-    }
-}
-
-/// The text at an address, if the shadow has its page.
-fn fetch<H: Hardware>(
-    configuration: &Configuration,
-    hardware: &mut H,
-    counting: &mut Counting,
-    of: u64,
-    mask: u64,
-    at: u64,
-) -> Option<[u8; 6]> {
-    if at & 1 != 0 {
-        return None;
-    }
-    let page = counted::page(configuration, hardware, counting, of, Virtual(at))?;
-    let beyond = Virtual(at.wrapping_add(5) & mask);
-    let behind = if beyond.page().0 != page.at {
-        counted::page(configuration, hardware, counting, of, beyond)
-    } else {
-        None
-    };
-    let offset = Virtual(at).byte_index();
-    let text = Text {
-        page: &page,
-        behind: behind.as_ref(),
-    };
-    Some(text.at(hardware, offset))
 }
 
 /// Puts back what was replaced at an address, and around it: an instruction may begin in one doubleword and end in the next.
@@ -634,12 +458,18 @@ fn restore<H: Hardware>(
     of: u64,
     at: u64,
 ) {
-    counting.epoch += 1;
+    counting.copies.epoch += 1;
     for at in [at, at.wrapping_add(4)] {
-        let found = counted::page(configuration, hardware, counting, of, Virtual(at));
+        let found = copied::page(
+            configuration,
+            hardware,
+            &mut counting.copies,
+            of,
+            Virtual(at),
+        );
         if let Some(page) = found {
             let offset = Virtual(at).byte_index() & !7;
-            let original = counted::load(hardware, page.source, offset);
+            let original = copied::load(hardware, page.source, offset);
             hardware.hsa_store(page.copy.offset(offset), original);
         }
     }
@@ -765,7 +595,7 @@ fn attribute<H: Hardware>(
     near: u64,
     each: &mut Each<'_>,
 ) {
-    blocks::put_back(hardware, counting);
+    put_back(hardware, &mut counting.copies);
     let region = counting.region.take();
     // Some exceptions are charged less than the machine has found at IPL: then there is less than nothing.
     if (done as i64) <= 0 {

@@ -1,141 +1,12 @@
 //! What a CPU needs to count every execution of every instruction. What is done with it is in
-//! [`recording::counts`](crate::recording::counts) and [`storage::shadow::counted`](crate::storage::shadow::counted).
+//! [`recording::counts`](crate::recording::counts).
 
-use crate::storage::checked::PlacedFrame;
-use arch::address::{PAGE, Real};
+use crate::state::copies::Copies;
+use arch::address::Real;
 use arch::psw::{PROBLEM, Psw};
-
-/// How many pages the CPU can have as it executes them while it counts.
-pub(crate) const COPIES: u64 = 2048;
-
-/// How many of them a page can have.
-pub(crate) const WAYS: u64 = 4;
-
-/// Bytes of the tables of the spaces from which the CPU fetches instructions.
-pub(crate) const TABLES: u64 = 3 << 20;
-
-/// Bytes of a block.
-pub(crate) const BLOCK: u64 = 64;
-
-/// How many blocks there are.
-pub(crate) const BLOCKS: u64 = 16384;
-
-/// Bytes of a region.
-pub(crate) const REGION: u64 = 1024;
-
-/// How many regions there are.
-pub(crate) const REGIONS: u64 = 2048;
-
-/// How many doublewords of copies can be put back.
-pub(crate) const EDITS: usize = 16;
-
-/// How many spaces there are at a time.
-pub(crate) const SPACES: usize = 8;
-
-/// How many pages are found at once.
-pub(crate) const PAGES: usize = 64;
 
 /// The most blocks that the guest executes one behind the other without a branch.
 pub(crate) const LONGEST_CHAIN: usize = 512;
-
-/// Where in storage they are.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CountingArea(Real);
-
-impl CountingArea {
-    /// Bytes that it takes.
-    pub(crate) const LENGTH: u64 =
-        COPIES * PAGE + TABLES + BLOCKS * BLOCK + COPIES * 16 + REGIONS * REGION;
-
-    /// What must be zeros at first, the blocks, the owners and the regions: where it begins, and its bytes.
-    pub(crate) const fn zeros(self) -> (Real, u64) {
-        (
-            self.block(0),
-            BLOCKS * BLOCK + COPIES * 16 + REGIONS * REGION,
-        )
-    }
-
-    /// A page as it is executed.
-    pub(crate) const fn copy(self, number: u64) -> Real {
-        self.0.offset(number * PAGE)
-    }
-
-    /// The tables, from this byte on.
-    pub(crate) const fn tables(self, at: u64) -> Real {
-        self.0.offset(COPIES * PAGE + at)
-    }
-
-    /// A block.
-    pub(crate) const fn block(self, number: u64) -> Real {
-        self.tables(TABLES).offset(number * BLOCK)
-    }
-
-    /// The doubleword that says of which page a copy is: its real address and one, or zero. The next one says since when.
-    pub(crate) const fn owner(self, number: u64) -> Real {
-        self.block(BLOCKS).offset(number * 16)
-    }
-
-    /// A region.
-    pub(crate) const fn region(self, number: u64) -> Real {
-        self.owner(COPIES).offset(number * REGION)
-    }
-}
-
-/// Where the guest would fetch a page of instructions from if the machine did not count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// The page frame itself.
-    Frame(PlacedFrame),
-    /// A code copy.
-    Copy(Real),
-}
-
-impl Source {
-    /// Where it begins.
-    pub(crate) const fn real(self) -> Real {
-        match self {
-            Self::Frame(frame) => frame.real(),
-            Self::Copy(at) => at,
-        }
-    }
-}
-
-/// A page of instructions of a space.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CountedPage {
-    /// The address-space-control element by which the hardware would translate otherwise.
-    pub(crate) space: u64,
-    /// The address of the page.
-    pub(crate) at: u64,
-    /// Where the shadow has its entry.
-    pub(crate) place: Real,
-    /// That entry.
-    pub(crate) entry: u64,
-    /// Where the guest would fetch it from.
-    pub(crate) source: Source,
-    /// Where it does fetch it from.
-    pub(crate) copy: Real,
-}
-
-/// A space from which the CPU fetches instructions while it counts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CountedSpace {
-    /// The address-space-control element by which the hardware would translate otherwise.
-    pub(crate) of: u64,
-    /// The one by which it does.
-    pub(crate) own: u64,
-}
-
-/// What changes when a translation of the CPU, or the text that is executed, may have changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Then {
-    /// Changes of text that is executed.
-    pub(crate) changes: u64,
-    /// Requests that were carried out.
-    pub(crate) seen: u64,
-    /// Spaces that were dropped.
-    pub(crate) drops: u64,
-}
 
 /// In which states of the guest instructions are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -163,38 +34,19 @@ impl States {
 /// The counting of one CPU.
 #[derive(Debug)]
 pub struct Counting {
-    pub(crate) area: CountingArea,
+    /// From where the CPU fetches its instructions.
+    pub copies: Copies,
     pub(crate) states: States,
-    pub(crate) spaces: heapless::Vec<CountedSpace, SPACES>,
-    pub(crate) pages: [Option<CountedPage>; PAGES],
-    /// Bytes of the tables that are in use.
-    pub(crate) tables_used: u64,
-    /// What the tables are true for.
-    pub(crate) then: Then,
-    /// Whether the TLB has what the tables no longer say.
-    pub(crate) purges: bool,
-    /// Which copy of a page is given up next.
-    pub(crate) next_way: u64,
-    /// Real control registers 1 to 7 as the first run has them.
-    pub(crate) first_run: [u64; 7],
-    /// What real control registers 1 and 7 hold.
-    pub(crate) loaded: [u64; 2],
-    /// Whether the guest was left with these.
-    pub(crate) is_on: bool,
     /// The blocks, by their numbers, that the guest executes one behind the other.
     pub(crate) chain: heapless::Vec<u16, LONGEST_CHAIN>,
     /// The region in which the guest is instead.
     pub(crate) region: Option<u16>,
-    /// What regions are true for: it changes when text, tables or copies may have changed.
-    pub(crate) epoch: u64,
-    /// The addressing mode for which they are.
+    /// The addressing mode for which the regions of the epoch are.
     pub(crate) addressing: u64,
     /// What makes the regions of different programs have different places.
     pub(crate) salt: u64,
     /// Which place of a region is given up next.
     pub(crate) next_region: u64,
-    /// What the chain has changed in copies: where, and what was there.
-    pub(crate) edits: heapless::Vec<(Real, u64), EDITS>,
     /// The cycles in the account when the machine last left to the guest.
     pub(crate) total: u64,
     /// How many of the instructions since then have been counted.
@@ -203,8 +55,6 @@ pub struct Counting {
     pub(crate) reads_clock: bool,
     /// Whether the guest goes on behind a branch that the machine has performed.
     pub(crate) behind_branch: bool,
-    /// The interruptions for which the guest is open, while the hardware only tries to fetch.
-    pub(crate) looks: Option<u64>,
     /// How many instructions were counted.
     pub counted: u64,
     /// How many were executed, and not counted, because it is not known where.
@@ -220,29 +70,17 @@ impl Counting {
     #[must_use]
     pub fn new(at: Real, states: States) -> Self {
         Self {
-            area: CountingArea(at),
+            copies: Copies::new(at),
             states,
-            spaces: heapless::Vec::new(),
-            pages: [None; PAGES],
-            tables_used: 0,
-            then: Then::default(),
-            purges: false,
-            next_way: 0,
-            first_run: [0; 7],
-            loaded: [0; 2],
-            is_on: false,
             chain: heapless::Vec::new(),
             region: None,
-            epoch: 1,
             addressing: 0,
             salt: 0,
             next_region: 0,
-            edits: heapless::Vec::new(),
             total: 0,
             done: 0,
             reads_clock: false,
             behind_branch: false,
-            looks: None,
             counted: 0,
             unmatched: 0,
             skipped: 0,
@@ -253,12 +91,18 @@ impl Counting {
     /// Whether the guest was left with what stops it for the counts.
     #[must_use]
     pub const fn is_on(&self) -> bool {
-        self.is_on
+        self.copies.is_on
     }
 
     /// Whether the guest may look at a clock before it stops again.
     #[must_use]
     pub const fn reads_clock(&self) -> bool {
-        self.reads_clock || self.looks.is_some()
+        self.reads_clock || self.copies.looks.is_some()
+    }
+}
+
+impl AsMut<Copies> for Counting {
+    fn as_mut(&mut self) -> &mut Copies {
+        &mut self.copies
     }
 }

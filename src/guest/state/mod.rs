@@ -12,6 +12,7 @@ pub mod channel_monitor;
 pub mod channel_program;
 pub mod channels;
 pub mod configuration;
+pub mod copies;
 pub mod counting;
 pub mod device;
 pub mod exit_code;

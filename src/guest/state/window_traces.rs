@@ -1,19 +1,25 @@
 //! The traces of a window on one CPU. What they do is in
 //! [`recording::per::window`](crate::recording::per::window).
 
+use crate::state::copies::Copies;
 use crate::state::recording::Recording;
+use arch::address::Real;
 use per::trace::{MOST_TRACES, Traces};
 
-/// The traces of a window on one CPU: a recording beside that of the CPU, which is as in the first run.
+/// The traces of a window on one CPU: a recording in addition to that of the CPU, which is as in the first run.
 #[derive(Debug)]
 pub struct WindowTraces {
     pub(crate) recording: Recording,
+    /// From where the CPU fetches its instructions.
+    pub copies: Copies,
+    /// Whether the guest may store into a range that is traced, with any instruction.
+    pub(crate) of_stores: bool,
+    /// Where the guest stops next.
+    pub(crate) stop: Option<u64>,
+    /// Whether the guest goes on after a branch that the machine has performed.
+    pub(crate) after_branch: bool,
     /// The guest's cycles when the watched instruction began.
     pub(crate) began: u64,
-    /// Whether the real control registers 9 to 11 are those of the window.
-    pub(crate) is_on: bool,
-    /// The interruptions that the real PSW allowed, while the hardware only tries to fetch the next instruction.
-    pub(crate) looks: Option<u64>,
     /// How many events each trace has had.
     pub counts: [u64; MOST_TRACES],
     /// Instructions that the machine performed together with the watched one, so that nobody saw them.
@@ -21,18 +27,20 @@ pub struct WindowTraces {
 }
 
 impl WindowTraces {
-    /// Nothing has been traced yet.
+    /// Nothing has been traced yet. Nothing else uses the area at `at`.
     #[must_use]
-    pub fn new(traces: Traces) -> Self {
+    pub fn new(traces: Traces, at: Real) -> Self {
         Self {
+            of_stores: traces.stores().next().is_some(),
             recording: Recording {
                 traces,
                 below: true,
                 ..Recording::default()
             },
+            copies: Copies::new(at),
+            stop: None,
+            after_branch: false,
             began: 0,
-            is_on: false,
-            looks: None,
             counts: [0; MOST_TRACES],
             unseen: 0,
         }
@@ -44,15 +52,26 @@ impl WindowTraces {
         self.recording.traces
     }
 
-    /// Whether the instruction at an address is watched.
-    #[must_use]
-    pub fn watches(&self, at: u64) -> bool {
-        self.recording.is_watching(at)
-    }
-
-    /// Whether the hardware stops the guest for them.
+    /// Whether the guest was left with what stops it for them.
     #[must_use]
     pub const fn is_on(&self) -> bool {
-        self.is_on
+        self.copies.is_on()
+    }
+
+    /// Whether the guest goes on after a branch that the machine has performed.
+    #[must_use]
+    pub const fn is_after_branch(&self) -> bool {
+        self.after_branch
+    }
+
+    /// Whether an instruction at an address may have an event.
+    pub(crate) fn concern(&self, at: u64) -> bool {
+        self.of_stores || self.recording.traces.concern(at)
+    }
+}
+
+impl AsMut<Copies> for WindowTraces {
+    fn as_mut(&mut self) -> &mut Copies {
+        &mut self.copies
     }
 }

@@ -60,7 +60,7 @@ use core::sync::atomic::Ordering;
 mod adjoining;
 pub mod alone;
 mod catch_up;
-pub mod counted;
+pub mod copied;
 mod crossing;
 mod entry;
 mod fill;

@@ -57,14 +57,14 @@ pub struct Needs {
     pub devices: u64,
     /// Whether the machine is strict.
     pub is_strict: bool,
-    /// Whether the machine counts executions: then the end of storage is not the run's, but for the counts.
-    pub counts: bool,
+    /// Whether the guest stops at instructions: then the end of storage is not the run's, but for that.
+    pub stops: bool,
 }
 
 impl Needs {
-    /// Bytes for the counts, at the end of storage.
-    fn counting(&self) -> u64 {
-        if self.counts {
+    /// Bytes to stop at instructions, at the end of storage.
+    fn stopping(&self) -> u64 {
+        if self.stops {
             loader::COUNTING_STORAGE * self.cpus.clamp(1, MAXIMUM_CPUS) as u64
         } else {
             0
@@ -149,8 +149,8 @@ pub struct Plan {
     pub unused: u64,
     /// The guest's program as it was staged: from here to `end`.
     pub kept: u64,
-    /// What the CPUs have for exact counts, [`loader::COUNTING_STORAGE`] bytes each: where it begins, if there is any.
-    pub counting: Option<Real>,
+    /// What the CPUs have to stop at instructions, [`loader::COUNTING_STORAGE`] bytes each: where it begins, if there is any.
+    pub stopping: Option<Real>,
 }
 
 /// Allocates the HSA from its base upwards, and its other part, if there is one.
@@ -184,15 +184,15 @@ impl Plan {
     /// `None` if that is too little.
     #[must_use]
     pub fn new(storage: u64, increment: u64, needs: Needs) -> Option<Self> {
-        let storage = storage.checked_sub(needs.counting())?;
-        let plan = Self::without_counting(storage, increment, needs)?;
+        let storage = storage.checked_sub(needs.stopping())?;
+        let plan = Self::without_stopping(storage, increment, needs)?;
         Some(Self {
-            counting: needs.counts.then_some(Real(storage)),
+            stopping: needs.stops.then_some(Real(storage)),
             ..plan
         })
     }
 
-    fn without_counting(storage: u64, increment: u64, needs: Needs) -> Option<Self> {
+    fn without_stopping(storage: u64, increment: u64, needs: Needs) -> Option<Self> {
         let end = storage.min(HSA_END);
         if end < LEAST_STORAGE {
             return None;
@@ -308,7 +308,7 @@ impl Plan {
             caches,
             unused,
             kept: unused,
-            counting: None,
+            stopping: None,
         }
     }
 }

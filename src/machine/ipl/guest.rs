@@ -337,8 +337,8 @@ pub(super) fn start(
             count::begin(area, unsafe { &mut *cell.get() });
         }
     }
-    let counting = machine.plan.counting.filter(|_| exact);
-    if (block.window.is_wanted() || counting.is_some()) && exact {
+    let stopping = machine.plan.stopping.filter(|_| exact);
+    if (block.window.is_wanted() || stopping.is_some()) && exact {
         let traces = operator::traces::of_window(block.commands().unwrap_or_default());
         for ((number, cell), area) in machine.cpus.iter().enumerate().zip(areas) {
             let area = if number == 0 {
@@ -348,11 +348,15 @@ pub(super) fn start(
             };
             // SAFETY: as above.
             let cpu = unsafe { &mut *cell.get() };
-            let counting = counting.map(|first| window::Counted {
-                at: first.offset(number as u64 * loader::COUNTING_STORAGE),
-                states: counted_states(block),
-            });
-            window::begin(area, cpu, &block.window, traces, counting);
+            let at = stopping.map(|first| first.offset(number as u64 * loader::COUNTING_STORAGE));
+            let further = match at {
+                None => window::Further::Nothing,
+                Some(at) if block.has(flags::COUNT_EXECUTIONS) => {
+                    window::Further::Counts(at, counted_states(block))
+                }
+                Some(at) => window::Further::Traces(at, traces),
+            };
+            window::begin(area, cpu, &block.window, further);
         }
     }
     if block.has(flags::STILL_CLOCK) && exact {

@@ -35,7 +35,7 @@ pub fn needs() -> Needs {
             kept: block.kept_length(),
             devices: instruction::devices(),
             is_strict: block.has(loader::flags::STRICT),
-            counts: block.has(loader::flags::COUNT_EXECUTIONS),
+            stops: block.executes_copies(),
         },
     )
 }

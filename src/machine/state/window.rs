@@ -9,7 +9,6 @@ use crate::link::frame::Channel;
 use crate::link::trace::{Event, Stream};
 use crate::link::window::{MOST_SAMPLES, WindowHead};
 use crate::machine::io::console;
-use crate::per::trace::Traces;
 extern crate alloc;
 use alloc::boxed::Box;
 use zerocopy::IntoBytes;
@@ -150,9 +149,9 @@ impl Events {
 impl Traced {
     /// Nothing has been traced on this CPU.
     #[must_use]
-    pub fn new(cpu: u16, traces: Traces) -> Self {
+    pub fn new(cpu: u16, traces: WindowTraces) -> Self {
         Self {
-            traces: WindowTraces::new(traces),
+            traces,
             events: Events(Stream::new(cpu)),
         }
     }

@@ -161,8 +161,9 @@ fn lines(folder: &Path) -> Vec<String> {
 
 /// Guests whose instructions meet exceptions, are executed by others, change pages, spaces, keys and the PSW, or
 /// are performed by the machine. Where they go does not depend on the time. `cargo test` has the first one.
-const TRACED: [&str; 10] = [
+const TRACED: [&str; 12] = [
     "b_execute",
+    "b_execute_modified",
     "b_page_end",
     "b_svc",
     "b_dat",
@@ -172,6 +173,7 @@ const TRACED: [&str; 10] = [
     "b_program_endings",
     "b_self_modified",
     "b_stfl",
+    "b_wraparound",
 ];
 
 #[test]

@@ -112,19 +112,19 @@ impl Counted {
     }
 }
 
-/// Storage for the counts of all CPUs.
-const fn for_counts(options: &RunOptions, cpus: u32) -> u64 {
-    if options.count.is_some() {
+/// Storage for the copies of the guest's text that all CPUs execute, and for the counts.
+fn for_copies(options: &RunOptions, cpus: u32) -> u64 {
+    if options.count.is_some() || options.traces_a_window() {
         COUNTING_STORAGE * cpus as u64
     } else {
         0
     }
 }
 
-/// The storage that QEMU is given for a run with so many CPUs: that of the run, and that for its counts.
+/// The storage that QEMU is given for a run with so many CPUs: that of the run, and that for its counts or traces.
 #[must_use]
-pub const fn storage_below(options: &RunOptions, cpus: u32) -> Storage {
-    Storage(options.storage.0 + for_counts(options, cpus))
+pub fn storage_below(options: &RunOptions, cpus: u32) -> Storage {
+    Storage(options.storage.0 + for_copies(options, cpus))
 }
 
 /// The storage that a machine of QEMU has if it is given this much: a whole number of increments, of which there are at most
@@ -143,13 +143,13 @@ const fn in_increments(storage: u64) -> u64 {
 /// # Errors
 /// It is such a storage.
 pub fn check_storage(options: &RunOptions, cpus: u32) -> Result<()> {
-    let (storage, counts) = (options.storage, for_counts(options, cpus));
+    let (storage, counts) = (options.storage, for_copies(options, cpus));
     if in_increments(storage.0 + counts) == in_increments(storage.0) + counts {
         return Ok(());
     }
     bail!(
-        "QEMU rounds storage of {storage} and {} for the counts of {cpus} CPUs, so the run with --count would not be the one \
-         without; choose a little less with --storage, or an even number of CPUs",
+        "QEMU rounds storage of {storage} and {} for the counts or traces of {cpus} CPUs, so the run would not be the one \
+         without them; choose a little less with --storage, or an even number of CPUs",
         Storage(counts)
     );
 }

@@ -285,13 +285,15 @@ impl RunOptions {
         self.stops_at_events() || self.traces() || self.exact_caches.is_some()
     }
 
-    /// Whether QEMU has to stop at program events: a window has traces, or may be asked for some.
-    pub fn stops_at_events(&self) -> bool {
+    /// Whether QEMU has to stop at program events.
+    pub const fn stops_at_events(&self) -> bool {
         self.events.recorded
-            || self
-                .again
-                .as_ref()
-                .is_some_and(|again| !again.traces.is_empty())
+    }
+
+    /// Whether it is a run that is performed again, with traces in its window.
+    pub fn traces_a_window(&self) -> bool {
+        let again = self.again.as_ref();
+        again.is_some_and(|again| !again.traces.is_empty())
     }
 
     /// Refuses what only `run` can do, for the commands that look into a run while it goes on, or compare it.

@@ -10,13 +10,13 @@
 //! stores into text, and a block is true whatever has been replaced for others.
 
 use crate::hardware::Hardware;
+use crate::recording::copies::{Text, is_branch};
 use crate::state::configuration::Configuration;
-use crate::state::counting::{BLOCKS, CountedPage, Counting, Source};
+use crate::state::copies::{BLOCKS, CopiedPage, Source};
+use crate::state::counting::Counting;
 use crate::state::shadow::MIX;
-use crate::storage::shadow::counted;
+use crate::storage::shadow::copied;
 use arch::address::{PAGE, Real, Virtual};
-use arch::facility::MISCELLANEOUS_EXTENSIONS_2;
-use insn::branch::{Site, branch};
 use insn::executed::is_execute;
 use insn::{Instruction, length, sensitive};
 use link::counts::{CountEntry, LONGEST_RUN};
@@ -62,36 +62,6 @@ const LENGTH: u32 = 16;
 
 /// In the heading: what is the same for all instructions that the guest executes until it traps.
 const STATE: u64 = u64::MAX << 32;
-
-/// A page of instructions, and the next one, into which an instruction may extend, if it can be fetched.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Text<'p> {
-    /// The page.
-    pub page: &'p CountedPage,
-    /// The next one.
-    pub behind: Option<&'p CountedPage>,
-}
-
-impl Text<'_> {
-    /// The instruction at an offset of the page, and zeros for what cannot be fetched.
-    pub fn at<H: Hardware>(self, hardware: &H, offset: u64) -> [u8; 6] {
-        let source = self.page.source;
-        let first = counted::load(hardware, source, offset & !7);
-        let second = if offset & !7 == PAGE - 8 {
-            self.behind
-                .map_or(0, |page| counted::load(hardware, page.source, 0))
-        } else if offset & 7 > 2 {
-            counted::load(hardware, source, (offset & !7) + 8)
-        } else {
-            0
-        };
-        let both = (u128::from(first) << 64 | u128::from(second)) << (8 * (offset & 7));
-        let [a, b, c, d, e, f, ..] = both.to_be_bytes();
-        let mut text = [a, b, c, d, e, f];
-        text[length(a)..].fill(0);
-        text
-    }
-}
 
 /// For which program instructions are executed, and in which state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -277,7 +247,7 @@ impl Block {
 
 /// The block with a number.
 pub(super) fn of<H: Hardware>(hardware: &H, counting: &Counting, number: u16) -> Block {
-    Block::fetch(hardware, counting.area.block(number.into()))
+    Block::fetch(hardware, counting.copies.area.block(number.into()))
 }
 
 /// The whole block that begins at an address in a page. Its last instruction, if that is a branch, is replaced, and the rest is
@@ -294,7 +264,7 @@ pub(super) fn enter<H: Hardware>(
 ) -> Option<(u16, Block)> {
     let kind = if may_loop { WHOLE } else { BEHIND_LOOP };
     let number = place(hardware, counting, context, start, (kind, 0, 0), each)?;
-    let at = counting.area.block(number.into());
+    let at = counting.copies.area.block(number.into());
     let mut block = Block::fetch(hardware, at);
     if block.heading & KIND == kind
         && renew(
@@ -329,7 +299,7 @@ pub(super) fn count<H: Hardware>(
     number: u16,
     executions: u64,
 ) {
-    let at = counting.area.block(number.into()).offset(EXECUTIONS);
+    let at = counting.copies.area.block(number.into()).offset(EXECUTIONS);
     let before = hardware.hsa_load(at);
     hardware.hsa_store(at, before + executions);
 }
@@ -361,7 +331,7 @@ pub(super) fn count_part<H: Hardware>(
         once.give(each);
         return;
     };
-    let at = counting.area.block(number.into());
+    let at = counting.copies.area.block(number.into());
     if hardware.hsa_load(at.offset(HEADING)) == 0 {
         Block {
             executions: 0,
@@ -376,7 +346,7 @@ pub(super) fn count_part<H: Hardware>(
 /// Gives everything to the host.
 pub(super) fn give_all<H: Hardware>(hardware: &mut H, counting: &Counting, each: &mut Each<'_>) {
     for number in 0..BLOCKS {
-        let at = counting.area.block(number);
+        let at = counting.copies.area.block(number);
         let block = Block::fetch(hardware, at);
         // What is empty was not executed.
         if block.executions != 0 {
@@ -400,7 +370,7 @@ fn place<H: Hardware>(
     let places = (hash..hash + TRIES).map(|number| (number % BLOCKS) as u16);
     let mut empty = None;
     for number in places.clone() {
-        let at = counting.area.block(number.into());
+        let at = counting.copies.area.block(number.into());
         let heading = hardware.hsa_load(at.offset(HEADING));
         if heading == 0 {
             empty = empty.or(Some(number));
@@ -421,7 +391,7 @@ fn place<H: Hardware>(
     let turn = (counting.counted % TRIES) as usize;
     let mut others = places.clone().cycle().skip(turn).take(TRIES as usize);
     let number = others.find(|number| !counting.chain.contains(number))?;
-    let at = counting.area.block(number.into());
+    let at = counting.copies.area.block(number.into());
     Block::fetch(hardware, at).give(each);
     hardware.hsa_store(at.offset(EXECUTIONS), 0);
     hardware.hsa_store(at.offset(HEADING), 0);
@@ -494,25 +464,6 @@ fn decode<H: Hardware>(
     }
     block.heading |= halfword << LENGTH;
     block
-}
-
-/// Whether a text is that of a branch that the machine below has. QEMU has no BRANCH AND SET MODE and no BRANCH AND SAVE AND SET
-/// MODE: they are left to it.
-fn is_branch(configuration: &Configuration, text: &[u8; 6]) -> bool {
-    match text {
-        [0x0B | 0x0C, ..] => return false,
-        // BRANCH INDIRECT ON CONDITION.
-        [0xE3, .., 0x47] if !configuration.facilities.has(MISCELLANEOUS_EXTENSIONS_2) => {
-            return false;
-        }
-        _ => {}
-    }
-    let site = Site {
-        at: 0,
-        next: 0,
-        length_code: 0,
-    };
-    branch(text, &site, &[0; 16], 0).is_some()
 }
 
 /// The block that begins at an address in a page, if it does nothing that only a chain can have: look at a clock, count what is not
@@ -615,9 +566,9 @@ fn target_of<H: Hardware>(
         _ => return None,
     };
     let target = Virtual(target);
-    let source = counted::operand(configuration, hardware, space, target)?;
+    let source = copied::operand(configuration, hardware, space, target)?;
     let offset = target.byte_index();
-    let doubleword = counted::load(hardware, source, offset & !7);
+    let doubleword = copied::load(hardware, source, offset & !7);
     let first = (doubleword << (8 * (offset & 6)) >> 48) as u16;
     let counts_one = match first {
         0xD000 | 0xD200 | 0xD400 | 0xD500 | 0xD600 | 0xD700 | 0xDA00 | 0xDC00 | 0xDD00 => {
@@ -642,21 +593,6 @@ const fn reads_clock(text: &[u8; 6]) -> bool {
     }
 }
 
-/// The copies become what they were before the blocks of a chain were entered.
-pub(super) fn put_back<H: Hardware>(hardware: &mut H, counting: &mut Counting) {
-    while let Some((place, before)) = counting.edits.pop() {
-        hardware.hsa_store(place, before);
-    }
-}
-
-/// Whether the counting has replaced the instruction at an address of a page.
-pub(super) fn is_replaced<H: Hardware>(hardware: &H, page: &CountedPage, at: u64) -> bool {
-    let offset = Virtual(at).byte_index() & !7;
-    let original = counted::load(hardware, page.source, offset);
-    let copied = hardware.hsa_load(page.copy.offset(offset));
-    sensitive::differing(original, copied) >> (at >> 1 & 3) & 1 != 0
-}
-
 /// How long a copy is as a block needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lasting {
@@ -672,7 +608,7 @@ pub(super) fn renew<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
     counting: &mut Counting,
-    page: &CountedPage,
+    page: &CopiedPage,
     block: &Block,
     lasting: Lasting,
 ) -> u64 {
@@ -682,8 +618,8 @@ pub(super) fn renew<H: Hardware>(
     let mut hash = block.heading >> LENGTH & 0xFF;
     if block.target != 0 {
         let target = Virtual(block.target & !1);
-        let source = counted::operand(configuration, hardware, page.space, target);
-        let doubleword = source.map(|source| counted::load(hardware, source, target.byte_index()));
+        let source = copied::operand(configuration, hardware, page.space, target);
+        let doubleword = source.map(|source| copied::load(hardware, source, target.byte_index()));
         hash ^= doubleword.unwrap_or_default().wrapping_mul(MIX);
     }
     for at in (first & !7..end).step_by(8) {
@@ -694,7 +630,7 @@ pub(super) fn renew<H: Hardware>(
         if end < at + 8 {
             mask &= u64::MAX << (8 * (at + 8 - end));
         }
-        let original = counted::load(hardware, page.source, at);
+        let original = copied::load(hardware, page.source, at);
         hash = (hash ^ original & mask).wrapping_mul(MIX).rotate_left(23);
         let wanted = if block.ends() && last & !7 == at {
             sensitive::replace(original, 1 << (last >> 1 & 3))
@@ -705,11 +641,11 @@ pub(super) fn renew<H: Hardware>(
         let copied = hardware.hsa_load(place);
         if (copied ^ wanted) & mask != 0 {
             let is_lost = match lasting {
-                Lasting::UntilStop => counting.edits.push((place, copied)).is_err(),
+                Lasting::UntilStop => counting.copies.edits.push((place, copied)).is_err(),
                 Lasting::ForGood => (copied ^ original) & mask != 0,
             };
             if is_lost {
-                counting.epoch += 1;
+                counting.copies.epoch += 1;
             }
             hardware.hsa_store(place, copied & !mask | wanted & mask);
         }
@@ -721,14 +657,14 @@ pub(super) fn renew<H: Hardware>(
 pub(super) fn renew_beginning<H: Hardware>(
     hardware: &mut H,
     counting: &mut Counting,
-    page: &CountedPage,
+    page: &CopiedPage,
     bytes: u64,
 ) {
     let mask = !(u64::MAX >> (8 * bytes));
-    let original = counted::load(hardware, page.source, 0);
+    let original = copied::load(hardware, page.source, 0);
     let copied = hardware.hsa_load(page.copy);
     if (copied ^ original) & mask != 0 {
         hardware.hsa_store(page.copy, copied & !mask | original & mask);
-        counting.epoch += 1;
+        counting.copies.epoch += 1;
     }
 }

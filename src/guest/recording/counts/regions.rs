@@ -8,13 +8,15 @@
 //! A region is true as long as its text is, and as its branches are replaced in the copies. The guest cannot change a text from
 //! which it executes without a trap; so a region is compared with the text once between two traps, in an *epoch*.
 
-use super::blocks::{self, Block, Context, Each, Lasting, Text, is_replaced, renew};
+use super::blocks::{self, Block, Context, Each, Lasting, renew};
 use super::rounds;
 use crate::hardware::Hardware;
+use crate::recording::copies::{Text, is_replaced};
 use crate::state::configuration::Configuration;
-use crate::state::counting::{CountedPage, Counting, REGIONS};
+use crate::state::copies::{CopiedPage, REGIONS};
+use crate::state::counting::Counting;
 use crate::state::shadow::MIX;
-use crate::storage::shadow::counted;
+use crate::storage::shadow::copied;
 use arch::address::{Real, Virtual};
 
 /// The most blocks of a region.
@@ -57,7 +59,7 @@ const TEXT: u64 = 8;
 const PATH: u64 = 16;
 const EXECUTIONS: u64 = 24;
 
-const _: () = assert!(FIRST_NODE + NODES as u64 * NODE <= crate::state::counting::REGION);
+const _: () = assert!(FIRST_NODE + NODES as u64 * NODE <= crate::state::copies::REGION);
 
 /// A branch at which the guest stops.
 #[derive(Clone, Copy, Debug)]
@@ -124,9 +126,9 @@ fn first_place(counting: &Counting, start: u64) -> u64 {
 pub(super) fn find<H: Hardware>(hardware: &H, counting: &Counting, start: u64) -> Option<u16> {
     let first = first_place(counting, start);
     let number = (first..first + WAYS).find(|&number| {
-        let at = counting.area.region(number);
+        let at = counting.copies.area.region(number);
         hardware.hsa_load(at.offset(START)) == start
-            && hardware.hsa_load(at.offset(EPOCH)) == counting.epoch
+            && hardware.hsa_load(at.offset(EPOCH)) == counting.copies.epoch
     })?;
     Some(number as u16)
 }
@@ -138,7 +140,7 @@ pub(super) fn leaf<H: Hardware>(
     region: u16,
     (here, done): (u64, u64),
 ) -> Option<Leaf> {
-    let at = counting.area.region(region.into());
+    let at = counting.copies.area.region(region.into());
     let leaves = hardware.hsa_load(at.offset(STATE)) & 0xFF;
     for number in 0..leaves {
         let leaf = at.offset(FIRST_LEAF + number * LEAF);
@@ -185,7 +187,7 @@ pub(super) fn enter<H: Hardware>(
 ) -> Option<u16> {
     let first = first_place(counting, start);
     let found = (first..first + WAYS).find(|&number| {
-        let at = counting.area.region(number);
+        let at = counting.copies.area.region(number);
         let state = hardware.hsa_load(at.offset(STATE));
         state & 0xFF != 0
             && hardware.hsa_load(at.offset(START)) == start
@@ -193,9 +195,9 @@ pub(super) fn enter<H: Hardware>(
             && state & !0xFFFF == place.context.state
     });
     if let Some(number) = found {
-        let at = counting.area.region(number);
+        let at = counting.copies.area.region(number);
         if is_true(configuration, hardware, counting, place, at) {
-            hardware.hsa_store(at.offset(EPOCH), counting.epoch);
+            hardware.hsa_store(at.offset(EPOCH), counting.copies.epoch);
             return Some(number as u16);
         }
         clear(hardware, at, each);
@@ -204,7 +206,7 @@ pub(super) fn enter<H: Hardware>(
     let number = found.unwrap_or_else(|| {
         let places = first..first + WAYS;
         let mut empty = places.filter(|&number| {
-            let at = counting.area.region(number);
+            let at = counting.copies.area.region(number);
             hardware.hsa_load(at.offset(STATE)) & 0xFF == 0
         });
         empty.next().unwrap_or_else(|| {
@@ -212,7 +214,7 @@ pub(super) fn enter<H: Hardware>(
             first + counting.next_region % WAYS
         })
     });
-    let at = counting.area.region(number);
+    let at = counting.copies.area.region(number);
     clear(hardware, at, each);
     for (number, node) in (0..).zip(&built.nodes) {
         let mut node = *node;
@@ -253,7 +255,7 @@ pub(super) fn enter<H: Hardware>(
         hardware.hsa_store(at.offset(STATE), 0);
         return None;
     }
-    hardware.hsa_store(at.offset(EPOCH), counting.epoch);
+    hardware.hsa_store(at.offset(EPOCH), counting.copies.epoch);
     Some(number as u16)
 }
 
@@ -272,8 +274,14 @@ fn page_of<H: Hardware>(
     counting: &mut Counting,
     place: &Place,
     at: u64,
-) -> Option<CountedPage> {
-    counted::page(configuration, hardware, counting, place.of, Virtual(at))
+) -> Option<CopiedPage> {
+    copied::page(
+        configuration,
+        hardware,
+        &mut counting.copies,
+        place.of,
+        Virtual(at),
+    )
 }
 
 /// Whether a region is as the text is now. What of it is not replaced in the copies is replaced. One of its blocks may put back
@@ -286,11 +294,11 @@ fn is_true<H: Hardware>(
     at: Real,
 ) -> bool {
     for _ in 0..2 {
-        let before = counting.epoch;
+        let before = counting.copies.epoch;
         if !is_renewed(configuration, hardware, counting, place, at) {
             return false;
         }
-        if counting.epoch == before {
+        if counting.copies.epoch == before {
             return true;
         }
     }
@@ -472,7 +480,7 @@ pub(super) fn attribute<H: Hardware>(
     (done, here, near): (u64, u64, u64),
     each: &mut Each<'_>,
 ) -> bool {
-    let at = counting.area.region(region.into());
+    let at = counting.copies.area.region(region.into());
     let of_loop = hardware.hsa_load(at.offset(LOOP));
     let mut best: Option<Reached> = None;
     let mut is_only = true;
@@ -573,6 +581,6 @@ fn give<H: Hardware>(hardware: &mut H, at: Real, each: &mut Each<'_>) {
 /// Gives everything to the host.
 pub(super) fn give_all<H: Hardware>(hardware: &mut H, counting: &Counting, each: &mut Each<'_>) {
     for number in 0..REGIONS {
-        give(hardware, counting.area.region(number), each);
+        give(hardware, counting.copies.area.region(number), each);
     }
 }

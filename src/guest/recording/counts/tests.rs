@@ -1,7 +1,7 @@
 //! Blocks, by the text of a guest; and what is counted of them.
 
 use super::*;
-use crate::state::counting::{CountedPage, CountingArea, Source};
+use crate::state::copies::{CopiedPage, CopiesArea, Source};
 use crate::storage::checked::PlacedFrame;
 use crate::storage::shadow;
 use crate::test_machine::Bench;
@@ -19,7 +19,7 @@ const CONTEXT: Context = Context::new(7, 3, counts::DAT);
 struct Counter {
     bench: Bench,
     counting: Counting,
-    page: CountedPage,
+    page: CopiedPage,
     given: Vec<CountEntry>,
     /// Whether the chain has no loop yet.
     may_loop: bool,
@@ -31,16 +31,16 @@ impl Counter {
         shadow::build_identity(&bench.configuration, &mut bench.hardware);
         bench.set(TEXT, text);
         let at = bench.hardware.storage.len() + bench.hardware.hsa.len();
-        let length = bench.hardware.hsa.len() + CountingArea::LENGTH as usize;
+        let length = bench.hardware.hsa.len() + CopiesArea::LENGTH as usize;
         bench.hardware.hsa.resize(length, 0);
         let counting = begin(&mut bench.hardware, Real(at as u64), States::Both);
-        let page = CountedPage {
+        let page = CopiedPage {
             space: 0,
             at: TEXT,
             place: Real(0),
             entry: 0,
             source: Source::Frame(PlacedFrame::in_test(Absolute(TEXT))),
-            copy: counting.area.copy(0),
+            copy: counting.copies.area.copy(0),
         };
         Self {
             bench,

@@ -1,45 +1,82 @@
 //! The traces of a window: program events in a part of a run that is performed again.
 //!
-//! The instructions of the window are executed one at a time, as for any other recording. But here the CPU's own recording
-//! and its account stay as in the first run, and the traps go the ways of the first run. So what a watched instruction has
-//! done is found out beside them: from the state at the next interruption of the hardware, or, if the instruction
-//! itself trapped, from the state in which the guest goes on.
+//! The guest executes its text from [`copies`], in which the machine replaces the next instruction at which
+//! it is to stop: that after the watched one, or the next one that concerns a trace. Branches are performed by the machine, and so
+//! are those that an EXECUTE leads to: so what stops the guest is always on its way.
 //!
-//! A guest that records events itself has the hardware for that, so nothing is traced meanwhile.
+//! The CPU's own recording and its account stay as in the first run, and the traps go the ways of the first run. So what a
+//! watched instruction has done is found out apart from them: from the state at the next stop, or, if the instruction itself
+//! trapped, from the state in which the guest goes on.
+//!
+//! A guest that records events itself is not traced meanwhile.
 
 use super::traced;
 use super::watched::{begin, note_control};
 use crate::delivery;
 use crate::hardware::Hardware;
-use crate::recording::per;
+use crate::recording::copies::{
+    self, Interrupted, Performed, as_first_run, fetch, is_branch, is_replaced, note_loaded,
+    overhead, perform, put_back, spaces,
+};
 use crate::state::configuration::Configuration;
-use crate::state::recording::Step;
 use crate::state::vcpu::Vcpu;
 use crate::state::window_traces::WindowTraces;
-use ::per::Range;
-use arch::interruption::{Class, Ending, ending};
-use arch::psw::{self, Psw};
+use crate::storage::shadow::copied;
+use arch::address::{PAGE, Real, Virtual};
+use arch::interruption::{Class, Ending, ProgramInterruption, ending};
+use arch::psw::{ADDRESSING_64, Psw};
+use insn::executed::is_execute;
+use insn::{length, modified_target, sensitive};
 use link::trace::Event;
+use per::trace::Traces;
 
-/// The real control registers 9 to 11 with which the hardware stops before the next instruction that concerns a trace.
-pub type Controls = [u64; 3];
+/// The most instructions that the guest executes between two stops.
+const MOST: usize = 512;
 
-/// A trap of a class was handled as in the first run, and the guest goes on at the PSW of the CPU. Gives the event of the
-/// watched instruction, if it has ended.
+/// Takes an event.
+type Each<'e> = dyn FnMut(&Event<'_>) + 'e;
+
+/// The traces of a window of a CPU. Nothing else uses the [`COUNTING_STORAGE`](link::loader::COUNTING_STORAGE) bytes at `at`.
+pub fn new<H: Hardware>(hardware: &mut H, traces: Traces, at: Real) -> WindowTraces {
+    let traces = WindowTraces::new(traces, at);
+    let (zeros, length) = traces.copies.area.zeros();
+    hardware.hsa_fill(zeros, length, 0);
+    traces
+}
+
+/// A trap of a class was handled as in the first run, and the guest goes on at the PSW of the CPU, for which the hardware would
+/// have the PSW `real`. Gives the event of the watched instruction, if it has ended. Returns the PSW that the hardware is to have;
+/// it stops at the next event if that `is_wanted`.
 pub fn trapped<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    traces: &mut WindowTraces,
+    (class, real, is_wanted): (Class, Psw, bool),
+    each: &mut Each<'_>,
+) -> Psw {
+    put_back(hardware, &mut traces.copies);
+    if traces.recording.watching {
+        find_trapped(cpu, configuration, hardware, traces, class, each);
+    }
+    traces.after_branch = false;
+    let (next, total) = (cpu.psw, cpu.account.total());
+    let how = (next, real, total, is_wanted);
+    go_on(cpu, configuration, hardware, traces, how)
+}
+
+/// Gives the event of the watched instruction after a trap of a class, if it has ended.
+fn find_trapped<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &H,
     traces: &mut WindowTraces,
     class: Class,
-    each: &mut dyn FnMut(&Event<'_>),
+    each: &mut Each<'_>,
 ) {
-    if !traces.recording.watching {
-        return;
-    }
     if class != Class::Program {
         let old = cpu.interruption.old;
-        stopped(cpu, configuration, hardware, traces, old, each);
+        end_at(cpu, configuration, hardware, traces, old, each);
         return;
     }
     let watched = &traces.recording.watched;
@@ -62,8 +99,7 @@ pub fn trapped<H: Hardware>(
 
 /// Where the instruction is that has met a program exception, by the old PSW and the identification that the hardware has
 /// stored.
-#[must_use]
-pub const fn failing(old: Psw, identification: u32) -> Psw {
+const fn failing(old: Psw, identification: u32) -> Psw {
     let length = match ending(identification as u16) {
         Ending::Nullification => 0,
         _ => (identification >> 16) as u8,
@@ -80,26 +116,23 @@ pub fn ended<H: Hardware>(
     configuration: &Configuration,
     hardware: &H,
     traces: &mut WindowTraces,
-    each: &mut dyn FnMut(&Event<'_>),
+    each: &mut Each<'_>,
 ) {
     if traces.recording.watching && cpu.account.total() > traces.began {
         found(cpu, configuration, hardware, traces, 0, each);
     }
 }
 
-/// The hardware has stopped the guest before the instruction that this old PSW designates. The general registers of the
-/// CPU are the guest's. Gives the event of the watched instruction, if there is one.
-pub fn stopped<H: Hardware>(
+/// The watched instruction may have ended before the one that this old PSW designates. The general registers of the CPU are the
+/// guest's. Gives the event.
+fn end_at<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &H,
     traces: &mut WindowTraces,
     old: Psw,
-    each: &mut dyn FnMut(&Event<'_>),
+    each: &mut Each<'_>,
 ) {
-    if !traces.recording.watching {
-        return;
-    }
     let now = cpu.psw;
     cpu.psw.mask = traces.recording.watched.mask;
     cpu.psw = cpu.interrupted_psw(old);
@@ -112,6 +145,31 @@ pub fn stopped<H: Hardware>(
     cpu.psw = now;
 }
 
+/// A program interruption of the first run has come. It may be that of the instruction after the watched one: gives the event of
+/// that, and watches the one that has met it.
+pub fn met<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    traces: &mut WindowTraces,
+    interrupted: &Interrupted,
+    each: &mut Each<'_>,
+) {
+    let (old, code) = (interrupted.old, interrupted.code());
+    let here = failing(old, interrupted.identification);
+    let at = here.address & here.address_mask();
+    if !traces.recording.watching || traces.recording.is_watching(at) {
+        return;
+    }
+    end_at(cpu, configuration, hardware, traces, here, each);
+    let charged = configuration.charges.of(code).unsigned_abs();
+    let account = &cpu.account;
+    let span = account.ticks(account.left, account.entered);
+    let total = account.total() + span.saturating_sub(overhead(configuration, charged));
+    let next = cpu.interrupted_psw(here);
+    watch(cpu, configuration, hardware, traces, next, total);
+}
+
 /// Gives the event of the watched instruction, which is completed or has met the program exception `code`.
 fn found<H: Hardware>(
     cpu: &mut Vcpu,
@@ -119,7 +177,7 @@ fn found<H: Hardware>(
     hardware: &H,
     traces: &mut WindowTraces,
     code: u16,
-    each: &mut dyn FnMut(&Event<'_>),
+    each: &mut Each<'_>,
 ) {
     traces.recording.watching = false;
     let found = aside(cpu, traces, |cpu| {
@@ -139,73 +197,319 @@ fn found<H: Hardware>(
     }
 }
 
-/// The guest goes on at a PSW with the general registers of the CPU, and its account then shows `total` cycles. Begins to
-/// watch the instruction, and says how the hardware stops the guest behind it. Tracing is possible.
-pub fn watch<H: Hardware>(
+/// An interruption was only for the window, and this is its old PSW. The account then shows `total` cycles. Returns the PSW that the
+/// hardware is to have: the guest stops at the next event if that `is_wanted`.
+pub fn interrupted<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    traces: &mut WindowTraces,
+    (old, total, is_wanted): (Psw, u64, bool),
+    each: &mut Each<'_>,
+) -> Psw {
+    if traces.is_on() == is_wanted {
+        return old;
+    }
+    put_back(hardware, &mut traces.copies);
+    if traces.recording.watching {
+        end_at(cpu, configuration, hardware, traces, old, each);
+    }
+    let (next, real) = (cpu.interrupted_psw(old), as_first_run(cpu, old));
+    let how = (next, real, total, is_wanted);
+    go_on(cpu, configuration, hardware, traces, how)
+}
+
+/// A timer has interrupted the guest, which has executed something, with this old PSW. If the next instruction cannot be fetched,
+/// the first run has that exception first: QEMU looks for the next instruction before it looks whether a timer is due. If it is
+/// so, returns the PSW with which the hardware is to try that.
+pub fn look<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    traces: &mut WindowTraces,
+    old: Psw,
+) -> Option<Psw> {
+    let next = cpu.interrupted_psw(old);
+    let at = next.address & next.address_mask();
+    let (of, _) = spaces(cpu);
+    let copies = &mut traces.copies;
+    let text = fetch(configuration, hardware, copies, of, next.address_mask(), at);
+    text.is_none().then(|| copies::look(copies, old))
+}
+
+/// A program interruption has come while the guest executed copies, and nothing but the general registers and the clock has been
+/// stored. If it is only for the traces, gives the event of the watched instruction, and returns the PSW at which the guest goes
+/// on, and the overhead. The guest is traced further if that `is_wanted`.
+pub fn stopped<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    traces: &mut WindowTraces,
+    (interrupted, is_wanted): (&Interrupted, bool),
+    each: &mut Each<'_>,
+) -> Option<(Psw, u64)> {
+    if interrupted.code() != ProgramInterruption::Operation.code() {
+        return copies::missed(
+            cpu,
+            configuration,
+            hardware,
+            &mut traces.copies,
+            interrupted,
+        );
+    }
+    let old = cpu.interrupted_psw(interrupted.old);
+    let mask = old.address_mask();
+    let here = old.address.wrapping_sub(interrupted.length()) & mask;
+    let (of, _) = spaces(cpu);
+    let instruction = executed(cpu, configuration, hardware, traces, (of, mask), here)?;
+    let mut charged = configuration.charges.of(interrupted.code()) as u64;
+    let is_stop = traces.stop == Some(here);
+    if !is_stop {
+        // It may be left of an earlier stop.
+        let is_left = |hardware: &mut H, traces: &mut WindowTraces, at: u64| {
+            let copies = &mut traces.copies;
+            copied::page(configuration, hardware, copies, of, Virtual(at))
+                .is_some_and(|page| is_replaced(hardware, &page, at))
+        };
+        if !is_left(hardware, traces, here) {
+            if !instruction.is_executed() || !is_left(hardware, traces, instruction.from) {
+                return None;
+            }
+            charged += u64::from(configuration.charges.execute);
+        }
+    }
+    put_back(hardware, &mut traces.copies);
+    let overhead = overhead(configuration, charged);
+    let account = &cpu.account;
+    let span = account.ticks(account.left, account.entered);
+    let mut total = account.total() + span.saturating_sub(overhead);
+    let mut real = Psw {
+        address: here,
+        ..interrupted.old
+    };
+    if traces.recording.watching && traces.recording.watched.at != here {
+        end_at(cpu, configuration, hardware, traces, real, each);
+    }
+    let mut next = Psw {
+        address: here,
+        ..old
+    };
+    let mut own = 0;
+    traces.after_branch = false;
+    if is_stop && is_wanted && is_branch(configuration, &instruction.text) {
+        watch(cpu, configuration, hardware, traces, next, total);
+        let text = (&instruction.text, instruction.from);
+        let length = instruction.length;
+        match perform(cpu, configuration, hardware, next, length, text) {
+            Performed::To(target) => {
+                next = target;
+                real.mask = real.mask & !ADDRESSING_64 | next.mask & ADDRESSING_64;
+                real.address = next.address;
+                own = 1 + u64::from(instruction.is_executed());
+                total += own;
+                traces.after_branch = true;
+                if traces.recording.watching {
+                    let now = core::mem::replace(&mut cpu.psw, next);
+                    cpu.psw.address &= mask;
+                    found(cpu, configuration, hardware, traces, 0, each);
+                    cpu.psw = now;
+                }
+            }
+            Performed::Missing => {
+                traces.stop = None;
+                let real = as_first_run(cpu, real);
+                let real = copies::rest(cpu, hardware, &mut traces.copies, real);
+                return Some((real, overhead));
+            }
+            Performed::Other => {}
+        }
+    }
+    let real = as_first_run(cpu, real);
+    let how = (next, real, total, is_wanted);
+    let real = go_on(cpu, configuration, hardware, traces, how);
+    Some((real, overhead.saturating_sub(own)))
+}
+
+/// The guest goes on at a PSW with the general registers of the CPU, for which the hardware would have the PSW `real`, and its
+/// account then shows `total` cycles. Returns the PSW that the hardware is to have.
+fn go_on<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    traces: &mut WindowTraces,
+    (next, real, total, is_wanted): (Psw, Psw, u64, bool),
+) -> Psw {
+    traces.stop = None;
+    if !is_wanted || !copies::is_possible(cpu) {
+        traces.recording.watching = false;
+        return copies::rest(cpu, hardware, &mut traces.copies, real);
+    }
+    watch(cpu, configuration, hardware, traces, next, total);
+    copied::catch_up(cpu, configuration, &mut traces.copies);
+    note_loaded(cpu, &mut traces.copies);
+    let cpu = &*cpu;
+    copies::leave(cpu, hardware, traces, real, |hardware, traces| {
+        put_back(hardware, &mut traces.copies);
+        traces.stop = replace_next(cpu, configuration, hardware, traces, next);
+    })
+}
+
+/// Watches the instruction at a PSW, with the general registers of the CPU, if it concerns a trace and is not watched yet. The
+/// account shows `total` cycles before it.
+fn watch<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
     hardware: &H,
     traces: &mut WindowTraces,
     next: Psw,
     total: u64,
-) -> Controls {
-    let now = core::mem::replace(&mut cpu.psw, next);
+) {
     let at = next.address & next.address_mask();
-    let looks = configuration.per.step == Step::Exact;
-    let range = aside(cpu, traces, |cpu| {
-        if looks
-            && cpu.per.traces.stores().next().is_none()
-            && !cpu.per.traces.concern(at)
-            && let Some(range) = Range::around(at, per::places(cpu))
-        {
-            cpu.per.watching = false;
-            return range;
-        }
-        begin(cpu, configuration, hardware, at);
-        let halfword = Range {
-            start: at,
-            end: at.wrapping_add(1),
-        };
-        halfword.others()
-    });
-    cpu.psw = now;
-    (traces.began, traces.is_on) = (total, true);
-    [configuration.per.masks, range.start, range.end]
-}
-
-/// Whether the hardware can stop the guest for the window: not if the guest records events itself.
-#[must_use]
-pub fn is_possible(cpu: &Vcpu, configuration: &Configuration) -> bool {
-    !cpu.per.is_on() && configuration.per.nullifies()
-}
-
-/// An interruption of the first run has come before the next instruction, which the real PSW designates. In the first run
-/// a fetch that fails comes before it, because QEMU looks for the next instruction before it counts the last one; but behind
-/// an instruction that may have an event it does not. So the hardware is to try the fetch first: it stops at any
-/// instruction, and nothing else interrupts. Gives the controls and the PSW for that.
-pub fn look(traces: &mut WindowTraces, masks: u64, real: Psw) -> (Controls, Psw) {
-    const OTHERS: u64 = psw::EXTERNAL | psw::IO;
-    traces.recording.watching = false;
-    (traces.is_on, traces.looks) = (true, Some(real.mask & OTHERS));
-    let closed = Psw {
-        mask: real.mask & !OTHERS,
-        ..real
-    };
-    ([masks, 0, u64::MAX], stopping(closed))
-}
-
-/// The old PSW of a program interruption: after a look, with what that had closed.
-pub fn seen(traces: &mut WindowTraces, old: Psw) -> Psw {
-    Psw {
-        mask: old.mask | traces.looks.take().unwrap_or(0),
-        ..old
+    if !traces.concern(at) {
+        traces.recording.watching = false;
+    } else if !traces.recording.is_watching(at) {
+        let now = core::mem::replace(&mut cpu.psw, next);
+        aside(cpu, traces, |cpu| begin(cpu, configuration, hardware, at));
+        cpu.psw = now;
+        traces.began = total;
     }
 }
 
-/// Nothing is traced from now on. Returns what the real control registers 9 to 11 are to hold if they hold the window's.
-pub fn rest(cpu: &Vcpu, traces: &mut WindowTraces) -> Option<Controls> {
-    traces.recording.watching = false;
-    core::mem::take(&mut traces.is_on).then_some(cpu.per.loaded)
+/// An instruction, or the target of an EXECUTE.
+#[derive(Clone, Copy, Debug)]
+struct Instruction {
+    text: [u8; 6],
+    /// Where the text is.
+    from: u64,
+    /// Where the instruction is.
+    at: u64,
+    /// The bytes of the instruction.
+    length: u64,
+}
+
+impl Instruction {
+    /// Whether it is the target of an EXECUTE.
+    const fn is_executed(&self) -> bool {
+        self.from != self.at
+    }
+
+    /// Whether an address is in the text that an EXECUTE leads to.
+    fn has_target_at(&self, at: u64) -> bool {
+        self.is_executed() && at.wrapping_sub(self.from) < length(self.text[0]) as u64
+    }
+}
+
+/// What the guest executes with the instruction at an address, with the general registers of the CPU: the copies have its pages.
+fn executed<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    traces: &mut WindowTraces,
+    (of, mask): (u64, u64),
+    at: u64,
+) -> Option<Instruction> {
+    let copies = &mut traces.copies;
+    let text = fetch(configuration, hardware, copies, of, mask, at)?;
+    let own = Instruction {
+        text,
+        from: at,
+        at,
+        length: length(text[0]) as u64,
+    };
+    if !is_execute(u16::from_be_bytes([text[0], text[1]])) {
+        return Some(own);
+    }
+    let target = insn::target(&insn::decode(&text), at, &cpu.general);
+    let found = target.and_then(|(target, r1)| {
+        let from = target & mask;
+        let text = fetch(configuration, hardware, copies, of, mask, from)?;
+        Some(Instruction {
+            text: modified_target(text, r1, &cpu.general),
+            from,
+            ..own
+        })
+    });
+    Some(found.unwrap_or(own))
+}
+
+/// Replaces the instruction at which the guest stops that goes on at this PSW with the general registers of the CPU. Returns its
+/// address; `None` if the hardware misses something before.
+fn replace_next<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    traces: &mut WindowTraces,
+    next: Psw,
+) -> Option<u64> {
+    let (of, _) = spaces(cpu);
+    let mask = next.address_mask();
+    let first_at = next.address & mask;
+    let first = executed(cpu, configuration, hardware, traces, (of, mask), first_at)?;
+    renew(configuration, hardware, traces, (of, mask), first_at)?;
+    if is_branch(configuration, &first.text) {
+        return replace(configuration, hardware, traces, of, first_at);
+    }
+    if first.is_executed() {
+        renew(configuration, hardware, traces, (of, mask), first.from)?;
+    }
+    let is_alone = first.is_executed() || traces.concern(first_at);
+    let mut at = first_at.wrapping_add(first.length) & mask;
+    for number in 1.. {
+        let text = renew(configuration, hardware, traces, (of, mask), at)?;
+        let is_stop = is_alone
+            || number >= MOST
+            || is_branch(configuration, &text)
+            || is_execute(u16::from_be_bytes([text[0], text[1]]))
+            || traces.concern(at);
+        if is_stop && !first.has_target_at(at) {
+            return replace(configuration, hardware, traces, of, at);
+        }
+        at = at.wrapping_add(length(text[0]) as u64) & mask;
+    }
+    None
+}
+
+/// Replaces the instruction at an address until the guest stops. Returns the address.
+fn replace<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    traces: &mut WindowTraces,
+    of: u64,
+    at: u64,
+) -> Option<u64> {
+    let copies = &mut traces.copies;
+    let page = copied::page(configuration, hardware, copies, of, Virtual(at))?;
+    let offset = Virtual(at).byte_index() & !7;
+    let original = copied::load(hardware, page.source, offset);
+    let place = page.copy.offset(offset);
+    copies.edits.push((place, original)).ok()?;
+    let replaced = sensitive::replace(original, 1 << (at >> 1 & 3));
+    hardware.hsa_store(place, replaced);
+    Some(at)
+}
+
+/// Makes the copy of the instruction at an address as the guest has it, and returns its text; `None` if it cannot be fetched.
+fn renew<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    traces: &mut WindowTraces,
+    (of, mask): (u64, u64),
+    at: u64,
+) -> Option<[u8; 6]> {
+    let copies = &mut traces.copies;
+    let text = fetch(configuration, hardware, copies, of, mask, at)?;
+    let bytes = length(text[0]) as u64;
+    for step in (0..(at & 7) + bytes).step_by(8) {
+        let there = Virtual((at & !7).wrapping_add(step) & mask);
+        let page = copied::page(configuration, hardware, copies, of, there)?;
+        let offset = there.0 % PAGE;
+        let original = copied::load(hardware, page.source, offset);
+        let copy = page.copy.offset(offset);
+        if hardware.hsa_load(copy) != original {
+            hardware.hsa_store(copy, original);
+        }
+    }
+    Some(text)
 }
 
 /// Does something with the recording of the window in the place of the CPU's. The pages that the CPU keeps stay the ones
@@ -217,22 +521,4 @@ fn aside<T>(cpu: &mut Vcpu, traces: &mut WindowTraces, what: impl FnOnce(&mut Vc
     cpu.kept.restore(kept);
     core::mem::swap(&mut cpu.per, &mut traces.recording);
     result
-}
-
-/// A PSW with which the real CPU stops at the window's events.
-#[must_use]
-pub const fn stopping(real: Psw) -> Psw {
-    Psw {
-        mask: real.mask | psw::PER,
-        ..real
-    }
-}
-
-/// A PSW with which it does not.
-#[must_use]
-pub const fn free(real: Psw) -> Psw {
-    Psw {
-        mask: real.mask & !psw::PER,
-        ..real
-    }
 }

@@ -126,16 +126,17 @@ impl Program {
             .flat_map(|(piece, &at)| piece.text(at, &places))
             .collect();
         let mut counter = Counter::new(&text);
-        let page = CountedPage {
-            place: counter.counting.area.copy(1),
+        let page = CopiedPage {
+            place: counter.counting.copies.area.copy(1),
             ..counter.page
         };
         for offset in (0..PAGE).step_by(8) {
             let hardware = &mut counter.bench.hardware;
-            let doubleword = counted::load(hardware, page.source, offset);
+            let doubleword = copied::load(hardware, page.source, offset);
             hardware.hsa_store(page.copy.offset(offset), doubleword);
         }
-        counter.counting.pages[(TEXT / PAGE) as usize % crate::state::counting::PAGES] = Some(page);
+        counter.counting.copies.pages[(TEXT / PAGE) as usize % crate::state::copies::PAGES] =
+            Some(page);
         Self {
             counter,
             pieces: places.iter().copied().zip(pieces.iter().copied()).collect(),
@@ -252,7 +253,7 @@ proptest! {
             let most = if is_interrupted { random.below(40) } else { u64::MAX };
             at = program.execute(region, at, most, &mut random);
             if is_interrupted {
-                program.counter.counting.epoch += 1;
+                program.counter.counting.copies.epoch += 1;
             }
         }
         let Program { mut counter, executed, .. } = program;

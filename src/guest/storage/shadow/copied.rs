@@ -10,8 +10,8 @@
 
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
-use crate::state::counting::{
-    COPIES, CountedPage, CountedSpace, Counting, PAGES, Source, TABLES, Then, WAYS,
+use crate::state::copies::{
+    COPIES, CopiedPage, CopiedSpace, Copies, PAGES, Source, TABLES, Then, WAYS,
 };
 use crate::state::shadow::{MIX, TABLE};
 use crate::state::vcpu::Vcpu;
@@ -29,67 +29,62 @@ use core::sync::atomic::Ordering;
 const PAGE_TABLE: u64 = 256 * 8;
 
 /// Forgets everything that may not be true any more.
-pub(crate) fn catch_up(cpu: &Vcpu, configuration: &Configuration, counting: &mut Counting) {
+pub(crate) fn catch_up(cpu: &Vcpu, configuration: &Configuration, copies: &mut Copies) {
     let now = Then {
         changes: changes(configuration),
         seen: cpu.shadow.seen,
         drops: cpu.shadow.dropped(),
     };
-    if counting.then != now {
-        counting.then = now;
-        forget(counting);
+    if copies.then != now {
+        copies.then = now;
+        forget(copies);
     }
 }
 
 /// Empties the TLB if it may have what was forgotten.
-pub(crate) fn settle<H: Hardware>(hardware: &mut H, counting: &mut Counting) {
-    if core::mem::take(&mut counting.purges) {
+pub(crate) fn settle<H: Hardware>(hardware: &mut H, copies: &mut Copies) {
+    if core::mem::take(&mut copies.purges) {
         hardware.purge_tlb();
     }
 }
 
 /// Whether a page is mapped.
-pub(crate) fn is_mapped<H: Hardware>(
-    hardware: &H,
-    counting: &Counting,
-    of: u64,
-    at: Virtual,
-) -> bool {
-    let own = counting.spaces.iter().find(|space| space.of == of);
+pub(crate) fn is_mapped<H: Hardware>(hardware: &H, copies: &Copies, of: u64, at: Virtual) -> bool {
+    let own = copies.spaces.iter().find(|space| space.of == of);
     own.is_some_and(|space| entry(hardware, space.own, at).is_some())
 }
 
 /// Forgets all tables.
-fn forget(counting: &mut Counting) {
-    counting.epoch += 1;
-    counting.edits.clear();
-    if counting.tables_used != 0 {
-        counting.spaces.clear();
-        counting.pages = [None; PAGES];
-        counting.tables_used = 0;
-        counting.purges = true;
+fn forget(copies: &mut Copies) {
+    copies.epoch += 1;
+    copies.edits.clear();
+    if copies.tables_used != 0 {
+        copies.spaces.clear();
+        copies.pages = [None; PAGES];
+        copies.tables_used = 0;
+        copies.purges = true;
     }
 }
 
 /// The address-space-control element for the instructions of a space that the hardware would translate by `of` otherwise.
-pub(crate) fn space<H: Hardware>(hardware: &mut H, counting: &mut Counting, of: u64) -> u64 {
-    if let Some(space) = counting.spaces.iter().find(|space| space.of == of) {
+pub(crate) fn space<H: Hardware>(hardware: &mut H, copies: &mut Copies, of: u64) -> u64 {
+    if let Some(space) = copies.spaces.iter().find(|space| space.of == of) {
         return space.own;
     }
-    if counting.spaces.is_full() {
-        forget(counting);
+    if copies.spaces.is_full() {
+        forget(copies);
     }
     let level = (of & asce::DESIGNATION_TYPE) >> 2;
     let table = loop {
-        match take(hardware, counting, TABLE, upper(level)) {
+        match take(hardware, copies, TABLE, upper(level)) {
             Some(table) => break table,
-            None => forget(counting),
+            None => forget(copies),
         }
     };
     let kept = of & (asce::DESIGNATION_TYPE | asce::PRIVATE_SPACE);
     let own = table.0 | kept | asce::TABLE_LENGTH;
     // There is room.
-    let _ = counting.spaces.push(CountedSpace { of, own });
+    let _ = copies.spaces.push(CopiedSpace { of, own });
     own
 }
 
@@ -105,16 +100,16 @@ const fn upper(level: u64) -> u64 {
 /// Takes a table that is filled with this entry.
 fn take<H: Hardware>(
     hardware: &mut H,
-    counting: &mut Counting,
+    copies: &mut Copies,
     length: u64,
     entry: u64,
 ) -> Option<Real> {
-    let at = counting.tables_used.next_multiple_of(length.min(PAGE));
+    let at = copies.tables_used.next_multiple_of(length.min(PAGE));
     if at + length > TABLES {
         return None;
     }
-    counting.tables_used = at + length;
-    let table = counting.area.tables(at);
+    copies.tables_used = at + length;
+    let table = copies.area.tables(at);
     hardware.hsa_fill(table, length, entry);
     Some(table)
 }
@@ -124,13 +119,13 @@ fn take<H: Hardware>(
 pub(crate) fn page<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
-    counting: &mut Counting,
+    copies: &mut Copies,
     of: u64,
     at: Virtual,
-) -> Option<CountedPage> {
+) -> Option<CopiedPage> {
     let at = at.page();
     let place = ((at.0 ^ of) / PAGE) as usize % PAGES;
-    if let Some(page) = counting.pages[place]
+    if let Some(page) = copies.pages[place]
         && page.at == at.0
         && page.space == of
     {
@@ -138,18 +133,18 @@ pub(crate) fn page<H: Hardware>(
             return Some(page);
         }
         // The shadow may drop an entry because of its neighbour.
-        forget(counting);
+        forget(copies);
     }
     let (found, entry) = entry(hardware, of, at)?;
     if entry & PTE_EXECUTION_PROTECTION != 0 {
         // The hardware meets the same protection.
-        enter(hardware, counting, of, at, entry);
+        enter(hardware, copies, of, at, entry);
         return None;
     }
     let source = source(configuration, hardware, entry);
-    let copy = copy(configuration, hardware, counting, source);
-    enter(hardware, counting, of, at, copy.0 | PTE_PROTECTION);
-    let page = CountedPage {
+    let copy = copy(configuration, hardware, copies, source);
+    enter(hardware, copies, of, at, copy.0 | PTE_PROTECTION);
+    let page = CopiedPage {
         space: of,
         at: at.0,
         place: found,
@@ -157,7 +152,7 @@ pub(crate) fn page<H: Hardware>(
         source,
         copy,
     };
-    counting.pages[place] = Some(page);
+    copies.pages[place] = Some(page);
     Some(page)
 }
 
@@ -199,24 +194,19 @@ fn source<H: Hardware>(configuration: &Configuration, hardware: &H, entry: u64) 
 }
 
 /// Maps a page by an entry.
-fn enter<H: Hardware>(hardware: &mut H, counting: &mut Counting, of: u64, at: Virtual, value: u64) {
+fn enter<H: Hardware>(hardware: &mut H, copies: &mut Copies, of: u64, at: Virtual, value: u64) {
     loop {
-        let own = space(hardware, counting, of);
-        if let Some(table) = walk(hardware, counting, own, at) {
+        let own = space(hardware, copies, of);
+        if let Some(table) = walk(hardware, copies, own, at) {
             hardware.hsa_store(table.offset(at.0 / PAGE % 256 * 8), value);
             return;
         }
-        forget(counting);
+        forget(copies);
     }
 }
 
 /// The page table for an address; `None` if there is no room for it.
-fn walk<H: Hardware>(
-    hardware: &mut H,
-    counting: &mut Counting,
-    own: u64,
-    at: Virtual,
-) -> Option<Real> {
+fn walk<H: Hardware>(hardware: &mut H, copies: &mut Copies, own: u64, at: Virtual) -> Option<Real> {
     let mut level = (own & asce::DESIGNATION_TYPE) >> 2;
     let mut table = Real(own & asce::ORIGIN);
     loop {
@@ -228,14 +218,14 @@ fn walk<H: Hardware>(
             if is_there {
                 return Some(Real(entry & !(PAGE_TABLE - 1)));
             }
-            let new = take(hardware, counting, PAGE_TABLE, PTE_INVALID)?;
+            let new = take(hardware, copies, PAGE_TABLE, PTE_INVALID)?;
             hardware.hsa_store(place, new.0);
             return Some(new);
         }
         table = if is_there {
             Real(entry & !(PAGE - 1))
         } else {
-            let new = take(hardware, counting, TABLE, upper(level - 1))?;
+            let new = take(hardware, copies, TABLE, upper(level - 1))?;
             hardware.hsa_store(place, new.0 | level << 2 | asce::TABLE_LENGTH);
             new
         };
@@ -254,14 +244,14 @@ fn changes(configuration: &Configuration) -> u64 {
 fn copy<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
-    counting: &mut Counting,
+    copies: &mut Copies,
     source: Source,
 ) -> Real {
     let now = changes(configuration);
     let key = source.real().0 | 1;
     let sets = COPIES / WAYS;
     let set = (key / PAGE).wrapping_mul(MIX) >> (64 - sets.trailing_zeros());
-    let area = counting.area;
+    let area = copies.area;
     let mut free = None;
     for number in set * WAYS..(set + 1) * WAYS {
         let owner = area.owner(number);
@@ -279,10 +269,10 @@ fn copy<H: Hardware>(
         }
     }
     let number = free.unwrap_or_else(|| {
-        counting.next_way += 1;
+        copies.next_way += 1;
         // The tables may map it.
-        forget(counting);
-        set * WAYS + counting.next_way % WAYS
+        forget(copies);
+        set * WAYS + copies.next_way % WAYS
     });
     let owner = area.owner(number);
     hardware.hsa_store(owner, key);

@@ -1,0 +1,379 @@
+//! The guest executes copies of its text, in which the machine replaces instructions at which it is to stop.
+//!
+//! Where the guest stops, and what is done there, is the business of [`counts`](super::counts) and of the
+//! [traces of a window](super::per::window). Any other trap comes as in a run without copies, and is handled as there. The CPU, its account and
+//! its shadow are those of that run: everything here is beside them, and the caller sets the clock back by what it takes.
+//!
+//! The copies and their tables are in [`copied`].
+
+use crate::hardware::Hardware;
+use crate::state::account::Mode;
+use crate::state::configuration::Configuration;
+use crate::state::copies::{CopiedPage, Copies, CopiesArea};
+use crate::state::vcpu::Vcpu;
+use crate::storage::shadow::{copied, has_single_table};
+use arch::address::{PAGE, Virtual};
+use arch::facility::MISCELLANEOUS_EXTENSIONS_2;
+use arch::interruption::Class;
+use arch::psw::{ADDRESS_SPACE, ADDRESSING_64, EXTERNAL, IO, Psw, SECONDARY_SPACE};
+use arch::table::{TEID_ADDRESS, TEID_SPACE};
+use insn::branch::{Site, Target, branch};
+use insn::executed::is_execute;
+use insn::{length, sensitive};
+use link::loader::COUNTING_STORAGE;
+
+const _: () = assert!(CopiesArea::LENGTH <= COUNTING_STORAGE);
+
+/// What a program interruption is.
+#[derive(Clone, Copy, Debug)]
+pub struct Interrupted {
+    /// The old PSW.
+    pub old: Psw,
+    /// Instruction-length code and code, as the hardware has stored them.
+    pub identification: u32,
+    /// The translation-exception identification.
+    pub translation: u64,
+}
+
+impl Interrupted {
+    pub(super) const fn code(&self) -> u16 {
+        self.identification as u16
+    }
+
+    pub(super) const fn length(&self) -> u64 {
+        (self.identification >> 16 & 7) as u64
+    }
+}
+
+/// A page of instructions, and the next one, into which an instruction may extend, if it can be fetched.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Text<'p> {
+    /// The page.
+    pub page: &'p CopiedPage,
+    /// The next one.
+    pub behind: Option<&'p CopiedPage>,
+}
+
+impl Text<'_> {
+    /// The instruction at an offset of the page, and zeros for what cannot be fetched.
+    pub fn at<H: Hardware>(self, hardware: &H, offset: u64) -> [u8; 6] {
+        let source = self.page.source;
+        let first = copied::load(hardware, source, offset & !7);
+        let second = if offset & !7 == PAGE - 8 {
+            self.behind
+                .map_or(0, |page| copied::load(hardware, page.source, 0))
+        } else if offset & 7 > 2 {
+            copied::load(hardware, source, (offset & !7) + 8)
+        } else {
+            0
+        };
+        let both = (u128::from(first) << 64 | u128::from(second)) << (8 * (offset & 7));
+        let [a, b, c, d, e, f, ..] = both.to_be_bytes();
+        let mut text = [a, b, c, d, e, f];
+        text[length(a)..].fill(0);
+        text
+    }
+}
+
+/// The hardware is to try to fetch the next instruction, and nothing else is to interrupt meanwhile. Returns the PSW for that.
+pub(super) fn look(copies: &mut Copies, old: Psw) -> Psw {
+    const TIMERS: u64 = EXTERNAL | IO;
+    copies.looks = Some(old.mask & TIMERS);
+    Psw {
+        mask: old.mask & !TIMERS,
+        ..old
+    }
+}
+
+/// The old PSW of a program interruption: after a look, with what that had closed.
+pub fn seen(copies: &mut Copies, old: Psw) -> Psw {
+    Psw {
+        mask: old.mask | copies.looks.take().unwrap_or(0),
+        ..old
+    }
+}
+
+/// What the hardware stores for a program interruption in a run without copies, in which it has another space for
+/// instructions.
+#[must_use]
+pub fn as_without<H: Hardware>(cpu: &Vcpu, hardware: &H, interrupted: &Interrupted) -> Interrupted {
+    let mut without = Interrupted {
+        old: as_first_run(cpu, interrupted.old),
+        ..*interrupted
+    };
+    if is_missing(interrupted.code()) && interrupted.translation & TEID_SPACE == 0 {
+        let at = Virtual(interrupted.translation & TEID_ADDRESS);
+        let code = copied::missing(hardware, spaces(cpu).0, at).code();
+        without.identification = interrupted.identification & !0xFFFF | u32::from(code);
+    }
+    if has_single_table(cpu) {
+        without.translation |= TEID_SPACE;
+    }
+    without
+}
+
+/// An access exception has shown that a translation is missing. If it is one of a page of instructions that the copies do not have
+/// and the run without them has, maps the page, and returns the PSW at which the guest goes on, and the overhead.
+pub(super) fn missed<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    copies: &mut Copies,
+    interrupted: &Interrupted,
+) -> Option<(Psw, u64)> {
+    let code = interrupted.code();
+    if !is_missing(code) || interrupted.translation & TEID_SPACE != 0 {
+        return None;
+    }
+    // The instructions are in the primary space.
+    let at = Virtual(interrupted.translation & TEID_ADDRESS);
+    let (of, _) = spaces(cpu);
+    if copied::is_mapped(hardware, copies, of, at) {
+        return None;
+    }
+    copied::page(configuration, hardware, copies, of, at)?;
+    copied::settle(hardware, copies);
+    let mut charged = configuration.charges.of(code) as u64;
+    let old = cpu.interrupted_psw(interrupted.old);
+    let mask = old.address_mask();
+    let text = fetch(configuration, hardware, copies, of, mask, old.address);
+    // The target of an EXECUTE was missed.
+    if at != Virtual(old.address).page()
+        && text.is_some_and(|[first, second, ..]| is_execute(u16::from_be_bytes([first, second])))
+    {
+        charged += u64::from(configuration.charges.target_fetch);
+    }
+    Some((interrupted.old, overhead(configuration, charged)))
+}
+
+/// From now on the guest runs as in a run without copies. Returns the PSW that the hardware is to have.
+pub(super) fn rest<H: Hardware>(
+    cpu: &Vcpu,
+    hardware: &mut H,
+    copies: &mut Copies,
+    real: Psw,
+) -> Psw {
+    note_loaded(cpu, copies);
+    let first_run = [copies.first_run[0], copies.first_run[6]];
+    if copies.loaded != first_run {
+        copies.loaded = first_run;
+        hardware.load_spaces(copies.first_run);
+    }
+    copies.is_on = false;
+    real
+}
+
+/// Whether the guest can execute copies.
+pub(super) fn is_possible(cpu: &Vcpu) -> bool {
+    matches!(cpu.account.mode, Mode::Exact { .. })
+        && !cpu.per.is_on()
+        && cpu.caches.is_none()
+        && !cpu.per.in_slots
+}
+
+/// The guest goes on from its copies, for which the hardware would have the PSW `real` otherwise, and stops where `prepare` has
+/// replaced something. That may forget what was prepared before to make room, at most once, and then it is asked again. Returns
+/// the PSW that the hardware is to have.
+pub(super) fn leave<H: Hardware, C: AsMut<Copies>>(
+    cpu: &Vcpu,
+    hardware: &mut H,
+    owner: &mut C,
+    real: Psw,
+    mut prepare: impl FnMut(&mut H, &mut C),
+) -> Psw {
+    for _ in 0..2 {
+        prepare(hardware, owner);
+        let copies = owner.as_mut();
+        if !copies.purges {
+            break;
+        }
+        copied::settle(hardware, copies);
+    }
+    let copies = owner.as_mut();
+    if cpu.shadow.alone.is_some() {
+        return rest(cpu, hardware, copies, real);
+    }
+    let (of, operands) = spaces(cpu);
+    let own = copied::space(hardware, copies, of);
+    copied::settle(hardware, copies);
+    if copies.loaded != [own, operands] {
+        copies.loaded = [own, operands];
+        let mut values = copies.first_run;
+        (values[0], values[6]) = (own, operands);
+        hardware.load_spaces(values);
+    }
+    copies.is_on = true;
+    Psw {
+        mask: real.mask & !ADDRESS_SPACE | SECONDARY_SPACE,
+        ..real
+    }
+}
+
+/// What the machine takes for a trap, with what the clock charges the guest for it.
+pub(super) fn overhead(configuration: &Configuration, charged: u64) -> u64 {
+    configuration.charges.overhead[Class::Program as usize] + charged
+}
+
+/// Whether an access exception shows that a translation is missing.
+const fn is_missing(code: u16) -> bool {
+    matches!(code, 0x10 | 0x11 | 0x38..=0x3B)
+}
+
+/// By which address-space-control elements the hardware would fetch instructions, and access operands.
+pub(super) const fn spaces(cpu: &Vcpu) -> (u64, u64) {
+    if has_single_table(cpu) {
+        (cpu.shadow.loaded[2], cpu.shadow.loaded[2])
+    } else {
+        (cpu.shadow.spaces_loaded[0], cpu.shadow.spaces_loaded[6])
+    }
+}
+
+/// Notes what the run itself has loaded meanwhile.
+pub(super) fn note_loaded(cpu: &Vcpu, copies: &mut Copies) {
+    if copies.first_run != cpu.shadow.spaces_loaded {
+        copies.first_run = cpu.shadow.spaces_loaded;
+        copies.loaded = [copies.first_run[0], copies.first_run[6]];
+    }
+}
+
+/// What came of a branch that the machine performs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Performed {
+    /// The guest goes on here.
+    To(Psw),
+    /// The hardware misses its operand.
+    Missing,
+    /// It is no branch.
+    Other,
+}
+
+/// Performs the branch with a text at an address, which is the instruction of the PSW `old`, or the target of that if it is an
+/// EXECUTE, with so many bytes.
+pub(super) fn perform<H: Hardware>(
+    cpu: &mut Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    old: Psw,
+    length: u64,
+    (text, at): (&[u8; 6], u64),
+) -> Performed {
+    let mask = old.address_mask();
+    let site = Site {
+        at,
+        next: old.address.wrapping_add(length),
+        length_code: (length / 2) as u8,
+    };
+    let Some(branch) = branch(text, &site, &cpu.general, old.mask) else {
+        return Performed::Other;
+    };
+    let address = match branch.target {
+        Some(Target::Address(at)) => at,
+        Some(Target::Stored(at)) => {
+            let (_, operands) = spaces(cpu);
+            let Some(stored) = load_operand(configuration, hardware, operands, mask, at) else {
+                return Performed::Missing;
+            };
+            stored & mask
+        }
+        // QEMU does not wrap it around, and the run without copies has the trap for that.
+        None => site.next,
+    };
+    if let Some((register, value)) = branch.changed {
+        cpu.general[usize::from(register & 15)] = value;
+    }
+    Performed::To(Psw {
+        mask: old.mask & !ADDRESSING_64 | branch.addressing,
+        address,
+    })
+}
+
+/// Whether a text is that of a branch that the machine below has. QEMU has no BRANCH AND SET MODE and no BRANCH AND SAVE AND SET
+/// MODE: they are left to it.
+pub(super) fn is_branch(configuration: &Configuration, text: &[u8; 6]) -> bool {
+    match text {
+        [0x0B | 0x0C, ..] => return false,
+        // BRANCH INDIRECT ON CONDITION.
+        [0xE3, .., 0x47] if !configuration.facilities.has(MISCELLANEOUS_EXTENSIONS_2) => {
+            return false;
+        }
+        _ => {}
+    }
+    let site = Site {
+        at: 0,
+        next: 0,
+        length_code: 0,
+    };
+    branch(text, &site, &[0; 16], 0).is_some()
+}
+
+/// A doubleword of the guest's storage, if the shadow has its pages.
+pub(super) fn load_operand<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &H,
+    operands: u64,
+    mask: u64,
+    at: u64,
+) -> Option<u64> {
+    let mut bytes = [0; 8];
+    for (byte, at) in bytes
+        .iter_mut()
+        .zip((0..8).map(|n| at.wrapping_add(n) & mask))
+    {
+        let source = copied::operand(configuration, hardware, operands, Virtual(at))?;
+        let doubleword = copied::load(hardware, source, Virtual(at).byte_index() & !7);
+        *byte = doubleword.to_be_bytes()[(at & 7) as usize];
+    }
+    Some(u64::from_be_bytes(bytes))
+}
+
+/// A PSW for the hardware, if it has the spaces of a run without copies.
+pub(super) const fn as_first_run(cpu: &Vcpu, real: Psw) -> Psw {
+    Psw {
+        mask: real.mask & !ADDRESS_SPACE | cpu.real_space & ADDRESS_SPACE,
+        ..real
+    }
+}
+
+/// The text at an address, if the shadow has its pages.
+pub(super) fn fetch<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    copies: &mut Copies,
+    of: u64,
+    mask: u64,
+    at: u64,
+) -> Option<[u8; 6]> {
+    if at & 1 != 0 {
+        return None;
+    }
+    let page = copied::page(configuration, hardware, copies, of, Virtual(at))?;
+    let offset = Virtual(at).byte_index();
+    let beyond = Virtual(at.wrapping_add(5) & mask);
+    let behind = if beyond.page().0 != page.at {
+        copied::page(configuration, hardware, copies, of, beyond)
+    } else {
+        None
+    };
+    let text = Text {
+        page: &page,
+        behind: behind.as_ref(),
+    };
+    let text = text.at(hardware, offset);
+    let is_whole = behind.is_some() || offset + length(text[0]) as u64 <= PAGE;
+    is_whole.then_some(text)
+}
+
+/// The copies become what they were before something was to be put back.
+pub(super) fn put_back<H: Hardware>(hardware: &mut H, copies: &mut Copies) {
+    while let Some((place, before)) = copies.edits.pop() {
+        hardware.hsa_store(place, before);
+    }
+}
+
+/// Whether the instruction at an address of a page is replaced in the copy.
+pub(super) fn is_replaced<H: Hardware>(hardware: &H, page: &CopiedPage, at: u64) -> bool {
+    let offset = Virtual(at).byte_index() & !7;
+    let original = copied::load(hardware, page.source, offset);
+    let copied = hardware.hsa_load(page.copy.offset(offset));
+    sensitive::differing(original, copied) >> (at >> 1 & 3) & 1 != 0
+}
