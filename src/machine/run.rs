@@ -245,9 +245,7 @@ fn finish_windows(machine: &Machine) {
         };
         looked.send(cpu.vcpu.address);
         if let Some(executions) = &mut looked.executions {
-            let Executions {
-                counting, waiting, ..
-            } = &mut **executions;
+            let Executions { counting, waiting } = &mut **executions;
             counts::finish(&cpu.vcpu, &mut cpu.native, counting, &mut |entry| {
                 waiting.add(entry);
             });

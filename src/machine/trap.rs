@@ -190,14 +190,14 @@ global_asm!(
     "entry_still trap_supervisor_call_still, {supervisor_call_old}, supervisor_call_interruption_still",
     "entry_still trap_external_still, {external_old}, external_interruption_still",
     "entry_still trap_io_still, {io_old}, io_interruption_still",
-    // The same in a window with exact counts. What stops the guest only for these leaves the clock as it is, and what that
+    // The same in a window with traces or exact counts. What stops the guest only for these leaves the clock as it is, and what that
     // took is set back later: see [`super::window`].
-    ".globl trap_program_in_counted_window",
-    "trap_program_in_counted_window:",
+    ".globl trap_program_in_stopped_window",
+    "trap_program_in_stopped_window:",
     "stamp",
     "lgr %r2,%r15",
     "lg %r15,{stack}(%r0)",
-    "brasl %r14,count_program",
+    "brasl %r14,stop_program",
     "lgr %r6,%r2",
     "brasl %r14,firmware_pad",
     "lg %r15,{cpu}(%r0)",
@@ -208,26 +208,18 @@ global_asm!(
     "7: lmg %r0,%r14,0(%r15)",
     "lg %r15,120(%r15)",
     "lpswe {exit_psw}(%r0)",
-    ".globl trap_supervisor_call_in_counted_window",
-    "trap_supervisor_call_in_counted_window:",
+    ".globl trap_supervisor_call_in_stopped_window",
+    "trap_supervisor_call_in_stopped_window:",
     "ask_window window_other, {supervisor_call_old}",
     "brasl %r14,supervisor_call_interruption",
     "leave_in_window {supervisor_call}",
-    ".globl trap_io_in_counted_window",
-    "trap_io_in_counted_window:",
+    ".globl trap_io_in_stopped_window",
+    "trap_io_in_stopped_window:",
     "ask_window window_other, {io_old}",
     "brasl %r14,io_interruption",
     "leave_in_window {io}",
     // These are never only for the window.
     "7: j .",
-    // The same in a window with traces.
-    ".globl trap_program_in_traced_window",
-    "trap_program_in_traced_window:",
-    "ask_window window_program, {program_old}",
-    "leave_program_in_window",
-    "7: lmg %r0,%r14,0(%r15)",
-    "lg %r15,120(%r15)",
-    "lpswe {exit_psw}(%r0)",
     ".globl trap_restart",
     "trap_restart:",
     "stg %r15,{register_15}(%r0)",
@@ -335,10 +327,9 @@ unsafe extern "C" {
     fn trap_external_still();
     fn trap_io_still();
     fn trap_program_in_window();
-    fn trap_program_in_traced_window();
-    fn trap_program_in_counted_window();
-    fn trap_supervisor_call_in_counted_window();
-    fn trap_io_in_counted_window();
+    fn trap_program_in_stopped_window();
+    fn trap_supervisor_call_in_stopped_window();
+    fn trap_io_in_stopped_window();
     fn trap_supervisor_call_in_window();
     fn trap_external_in_window();
     fn trap_io_in_window();
@@ -392,31 +383,28 @@ pub fn admit_counted(area: Area) {
 pub enum Beside {
     /// Nothing.
     Nothing,
-    /// Traces: some program interruptions are only for the window.
-    Traces,
-    /// Exact counts: so are many.
-    Counts,
+    /// Traces or exact counts: many program interruptions are only for the window.
+    Stops,
 }
 
 /// From now on what the traps of the CPU with this prefix area take more than in the first run is set back.
 pub fn admit_window(area: Area, beside: Beside) {
     area.prepare_window();
     entry::set(area, Class::External, trap_external_in_window);
-    if beside == Beside::Counts {
+    if beside == Beside::Stops {
         entry::set(
             area,
             Class::SupervisorCall,
-            trap_supervisor_call_in_counted_window,
+            trap_supervisor_call_in_stopped_window,
         );
-        entry::set(area, Class::InputOutput, trap_io_in_counted_window);
+        entry::set(area, Class::InputOutput, trap_io_in_stopped_window);
     } else {
         entry::set(area, Class::SupervisorCall, trap_supervisor_call_in_window);
         entry::set(area, Class::InputOutput, trap_io_in_window);
     }
     let program = match beside {
         Beside::Nothing => trap_program_in_window,
-        Beside::Traces => trap_program_in_traced_window,
-        Beside::Counts => trap_program_in_counted_window,
+        Beside::Stops => trap_program_in_stopped_window,
     };
     entry::set(area, Class::Program, program);
 }

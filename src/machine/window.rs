@@ -18,6 +18,7 @@ use crate::guest::recording::counts;
 use crate::guest::recording::per::window as traces;
 use crate::guest::state::account::Account;
 use crate::guest::state::configuration::Configuration;
+use crate::guest::state::copies::Copies;
 use crate::guest::state::counting::{Counting, States};
 use crate::guest::state::schedule::NEVER;
 use crate::guest::state::vcpu::Vcpu;
@@ -34,7 +35,7 @@ use crate::machine::hardware::set_back::{
 use crate::machine::hardware::wait;
 use crate::machine::native::Native;
 use crate::machine::state::machine::Cpu;
-use crate::machine::state::window::{Executions, Looked, Traced};
+use crate::machine::state::window::{Ahead, Executions, Looked, Traced};
 use crate::machine::trap::{self, Beside};
 use crate::per::trace::Traces;
 extern crate alloc;
@@ -70,12 +71,12 @@ pub fn begin(area: Area, cpu: &mut Cpu, wanted: &loader::Window, further: Furthe
         Further::Counts(at, states) => {
             let counting = counts::begin(&mut cpu.native, at, states);
             looked.executions = Some(Box::new(Executions::new(cpu.vcpu.address, counting)));
-            Beside::Counts
+            Beside::Stops
         }
         Further::Traces(at, traces) => {
             let traces = traces::new(&mut cpu.native, traces, at);
             looked.traced = Some(Box::new(Traced::new(cpu.vcpu.address, traces)));
-            Beside::Traces
+            Beside::Stops
         }
     };
     trap::admit_window(area, beside);
@@ -91,7 +92,7 @@ const AROUND_SAMPLE: u64 = 7;
 /// left to set back.
 fn settle(cpu: &mut Cpu, began: u64, beyond: u64, comparator: u64, is_ours: bool) {
     let found = lowcore::WINDOW.get();
-    let left = executions(cpu).map_or(0, |of| core::mem::take(&mut of.counted.left));
+    let left = ahead(cpu).map_or(0, |ahead| core::mem::take(&mut ahead.left));
     let account = &cpu.vcpu.account;
     let rest = cpu.native.timer_zero().wrapping_sub(began) as i64;
     let timer = found.timer.wrapping_add(left);
@@ -125,14 +126,12 @@ const fn shift_of(account: &Account) -> u64 {
 /// stamp, or with `beyond` instructions that are to be set back, too, up to the guest.
 fn pad(cpu: &mut Cpu, beyond: u64) {
     let account = cpu.vcpu.account;
-    let Some(CountsOf { counted, .. }) = executions(cpu) else {
-        return;
-    };
+    let Some(ahead) = ahead(cpu) else { return };
     // The stamp showed what was left to set back, too.
-    let began = account.entered + counted.left;
+    let began = account.entered + ahead.left;
     let target = window::moment(&account, began, instruction::stckf(), SPARE_OF_PAD);
     let (steps, fill) = window::steps(beyond);
-    counted.left += target - began + window::units_of(&account, steps);
+    ahead.left += target - began + window::units_of(&account, steps);
     lowcore::set_window(WindowArea {
         target,
         rounding: 256,
@@ -142,30 +141,33 @@ fn pad(cpu: &mut Cpu, beyond: u64) {
     });
 }
 
-/// The stamp of the last trap as it would be but for what was left to set back.
-fn correct_stamp(cpu: &mut Cpu) {
-    if let Some(CountsOf { counted, vcpu, .. }) = executions(cpu) {
-        vcpu.account.entered = vcpu.account.entered.wrapping_sub(counted.left);
-    }
+/// By how much the clock of a CPU with a window is ahead of the guest's.
+fn ahead(cpu: &mut Cpu) -> Option<&mut Ahead> {
+    Some(&mut cpu.window.as_mut()?.ahead)
 }
 
-/// A program interruption has come in a window with exact counts, and nothing but the general registers and the clock has been
-/// stored. Returns zero if it is only for the counts and the guest goes on at once.
+/// The stamp of the last trap as it would be but for what was left to set back.
+fn correct_stamp(cpu: &mut Cpu) {
+    let left = ahead(cpu).map_or(0, |ahead| ahead.left);
+    let entered = &mut cpu.vcpu.account.entered;
+    *entered = entered.wrapping_sub(left);
+}
+
+/// A program interruption has come in a window in which the guest stops at instructions, and nothing but the general registers and
+/// the clock has been stored. Returns zero if it is only for the window and the guest goes on at once.
 #[unsafe(no_mangle)]
-extern "C" fn count_program(cpu: &mut Cpu) -> u64 {
+extern "C" fn stop_program(cpu: &mut Cpu) -> u64 {
     correct_stamp(cpu);
-    let Some(of) = executions(cpu) else { return 1 };
-    let old = copies::seen(&mut of.counted.counting.copies, lowcore::PROGRAM_OLD.get());
-    let interrupted = program_interruption(old);
-    let stopped = stop_counted(cpu, &interrupted);
-    let Some(CountsOf { counted, .. }) = executions(cpu) else {
-        return 1;
-    };
-    counted.stopped = stopped;
-    counted.waiting.show_life();
-    let may_wait = !counted.counting.reads_clock();
+    let counted = stop_counted(cpu);
+    let stopped = counted.or_else(|| stop_traced(cpu));
+    if let Some(ahead) = ahead(cpu) {
+        ahead.stopped = stopped.map(|stopped| stopped.overhead);
+    }
     match stopped {
-        Some(overhead) if may_wait && !is_due_soon(cpu) => {
+        Some(Stopped {
+            overhead,
+            reads_clock: false,
+        }) if !is_due_soon(cpu) => {
             pad(cpu, AROUND_GUEST + overhead);
             0
         }
@@ -176,22 +178,28 @@ extern "C" fn count_program(cpu: &mut Cpu) -> u64 {
     }
 }
 
+/// The guest has stopped only for the window.
+#[derive(Clone, Copy, Debug)]
+struct Stopped {
+    overhead: u64,
+    /// Whether it may look at a clock before it stops again.
+    reads_clock: bool,
+}
+
 /// Whether a timer would interrupt soon by the clock, which is ahead of the guest's.
 fn is_due_soon(cpu: &mut Cpu) -> bool {
     // Clock units of more instructions than a stop takes, but for rare ones.
     const SOON: u64 = 1 << 14;
     let (comparator, zero) = (cpu.native.comparator(), cpu.native.timer_zero());
     let entered = cpu.vcpu.account.entered;
-    let Some(CountsOf { counted, .. }) = executions(cpu) else {
-        return true;
-    };
-    let then = entered.saturating_add(counted.left + SOON);
+    let Some(ahead) = ahead(cpu) else { return true };
+    let then = entered.saturating_add(ahead.left + SOON);
     // One that is due already waits for the guest to enable it, which is a trap.
     let rest = |at: u64| zero.wrapping_sub(at) as i64;
     entered < comparator && then >= comparator || rest(entered) > 0 && rest(then) <= 0
 }
 
-/// Another interruption has come in a window with exact counts.
+/// Another interruption has come in a window in which the guest stops at instructions.
 #[unsafe(no_mangle)]
 extern "C" fn window_other(cpu: &mut Cpu) {
     correct_stamp(cpu);
@@ -239,8 +247,7 @@ extern "C" fn window_external(cpu: &mut Cpu) {
     {
         interrupted = looked.window.interrupted(&account, overhead, first_run);
     }
-    let is_early = is_timer && is_early(cpu, code);
-    if is_early {
+    if is_timer && interrupted == Interrupted::FirstRun && is_early(cpu, code) {
         interrupted = Interrupted::Nothing;
     }
     let old = lowcore::EXTERNAL_OLD.get();
@@ -281,7 +288,7 @@ fn is_early(cpu: &mut Cpu, code: u16) -> bool {
     let entry = charges.overhead[Class::External as usize] - charges.exit;
     let then = account.entered.wrapping_sub(account.units(entry));
     let (comparator, zero) = (cpu.native.comparator(), cpu.native.timer_zero());
-    let Some(CountsOf { counted, .. }) = executions(cpu) else {
+    let Some(ahead) = ahead(cpu) else {
         return false;
     };
     let is_early = match code {
@@ -289,22 +296,15 @@ fn is_early(cpu: &mut Cpu, code: u16) -> bool {
         _ => (then.wrapping_sub(zero) as i64) < 0,
     };
     let moment = Some((code, then));
-    let is_again = core::mem::replace(&mut counted.early, moment) == moment;
+    let is_again = core::mem::replace(&mut ahead.early, moment) == moment;
     is_early && !is_again
 }
 
-/// A program interruption has come in a window with traces, and nothing but the general registers and the clock has been
-/// stored.
+/// A program interruption has come, which [`stop_program`] knows.
 #[unsafe(no_mangle)]
 extern "C" fn window_program(cpu: &mut Cpu) {
     correct_stamp(cpu);
-    if let Some(overhead) = executions(cpu).and_then(|of| of.counted.stopped.take()) {
-        resume(cpu, overhead);
-        return;
-    }
-    if is_traced(cpu)
-        && let Some(overhead) = stop_traced(cpu)
-    {
+    if let Some(overhead) = ahead(cpu).and_then(|ahead| ahead.stopped.take()) {
         resume(cpu, overhead);
         return;
     }
@@ -368,34 +368,30 @@ fn cross_edge(cpu: &mut Cpu, old: Psw, overhead: u64) {
     });
 }
 
-/// A program interruption has come. If it is only for the counts, counts what the guest has executed, prepares the exit, and
-/// returns the overhead. If not, it becomes what it is in the first run.
+/// A program interruption has come. If it is only for the counts, counts what the guest has executed, and prepares the exit. If
+/// not, it becomes what it is in the first run.
 #[inline(never)]
-fn stop_counted(cpu: &mut Cpu, interrupted: &Interruption) -> Option<u64> {
+fn stop_counted(cpu: &mut Cpu) -> Option<Stopped> {
     let CountsOf {
         counted,
         vcpu,
         configuration,
         native,
-        ..
     } = executions(cpu)?;
-    let Executions {
-        counting, waiting, ..
-    } = counted;
-    let stopped = counts::stopped(
-        vcpu,
-        configuration,
-        native,
-        counting,
-        interrupted,
-        &mut |entry| waiting.add(entry),
-    );
+    let Executions { counting, waiting } = counted;
+    waiting.show_life();
+    let interrupted = program_interruption(&mut counting.copies);
+    let each = &mut |entry| waiting.add(entry);
+    let stopped = counts::stopped(vcpu, configuration, native, counting, &interrupted, each);
     if let Some((real, overhead)) = stopped {
         lowcore::set_exit_psw(real);
-        return Some(overhead);
+        return Some(Stopped {
+            overhead,
+            reads_clock: counting.reads_clock(),
+        });
     }
     if counting.is_on() {
-        become_first_run(vcpu, native, interrupted);
+        become_first_run(vcpu, native, &interrupted);
     }
     None
 }
@@ -410,9 +406,9 @@ fn become_first_run(vcpu: &Vcpu, native: &Native, interrupted: &Interruption) {
 }
 
 /// The program interruption that has come.
-fn program_interruption(old: Psw) -> Interruption {
+fn program_interruption(copies: &mut Copies) -> Interruption {
     Interruption {
-        old,
+        old: copies::seen(copies, lowcore::PROGRAM_OLD.get()),
         identification: lowcore::PROGRAM_IDENTIFICATION.get(),
         translation: lowcore::TRANSLATION_EXCEPTION.get(),
     }
@@ -464,8 +460,11 @@ struct TracesOf<'c> {
 
 /// What tracing takes of a CPU, if its window has traces.
 fn traced(cpu: &mut Cpu) -> Option<TracesOf<'_>> {
+    let looked = cpu.window.as_mut()?;
+    let traced = looked.traced.as_mut()?;
+    traced.traces.due = looked.window.due;
     Some(TracesOf {
-        traced: cpu.window.as_mut()?.traced.as_mut()?,
+        traced,
         vcpu: &mut cpu.vcpu,
         configuration: &cpu.machine.configuration,
         native: &mut cpu.native,
@@ -508,6 +507,15 @@ fn exit_traced(
         let real = choose(of.vcpu, of.configuration, of.native, traces, each);
         lowcore::set_exit_psw(real);
     }
+    note_stops(cpu);
+}
+
+/// As long as the guest stops for traces, its samples are taken where it stops.
+fn note_stops(cpu: &mut Cpu) {
+    let is_traced = is_traced(cpu);
+    if let Some(looked) = &mut cpu.window {
+        looked.window.by_stops = is_traced;
+    }
 }
 
 /// Traces on the way out of a trap of a class.
@@ -519,32 +527,51 @@ fn go_on_traced(cpu: &mut Cpu, class: Class, now: u64) {
     });
 }
 
-/// A program interruption has come. If it is only for the traces, prepares the exit, and returns the overhead. If not, it becomes
-/// what it is in the first run.
+/// A program interruption has come. If it is only for the traces, prepares the exit. If not, it becomes what it is in the first
+/// run.
 #[inline(never)]
-fn stop_traced(cpu: &mut Cpu) -> Option<u64> {
+fn stop_traced(cpu: &mut Cpu) -> Option<Stopped> {
     let is_wanted = is_counted(cpu, cpu.vcpu.account.entered);
     let of = traced(cpu)?;
     let Traced { traces, events } = of.traced;
-    let old = copies::seen(&mut traces.copies, lowcore::PROGRAM_OLD.get());
-    let interrupted = program_interruption(old);
+    let interrupted = program_interruption(&mut traces.copies);
+    if !traces.is_on() {
+        return None;
+    }
     let each = &mut |event: &Event<'_>| events.add(event);
     let how = (&interrupted, is_wanted);
     let stopped = traces::stopped(of.vcpu, of.configuration, of.native, traces, how, each);
-    if let Some((real, overhead)) = stopped {
-        lowcore::set_exit_psw(real);
-        return Some(overhead);
+    let Some(stop) = stopped else {
+        traces::met(
+            of.vcpu,
+            of.configuration,
+            of.native,
+            traces,
+            &interrupted,
+            each,
+        );
+        become_first_run(of.vcpu, of.native, &interrupted);
+        return None;
+    };
+    let reads_clock = traces.reads_clock();
+    lowcore::set_exit_psw(stop.real);
+    if let Some((old, total)) = stop.at {
+        sample_stop(cpu, old, total);
     }
-    traces::met(
-        of.vcpu,
-        of.configuration,
-        of.native,
-        traces,
-        &interrupted,
-        each,
-    );
-    become_first_run(of.vcpu, of.native, &interrupted);
-    None
+    note_stops(cpu);
+    Some(Stopped {
+        overhead: stop.overhead,
+        reads_clock,
+    })
+}
+
+/// The guest has stopped at this PSW, and its account would show so many cycles. Takes a sample if one is due.
+fn sample_stop(cpu: &mut Cpu, old: Psw, total: u64) {
+    let looked = cpu.window.as_mut();
+    if looked.is_some_and(|looked| looked.window.is_due(total)) {
+        let account = cpu.vcpu.account;
+        take(cpu, &account, old);
+    }
 }
 
 /// The PSW with which the hardware is to try to fetch the next instruction first, if it is.

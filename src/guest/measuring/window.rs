@@ -52,7 +52,7 @@ impl Window {
         }
         let at = if now < self.from {
             self.from
-        } else if self.interval == NEVER {
+        } else if self.interval == NEVER || self.by_stops {
             // No sample, but the end.
             self.to
         } else {
@@ -62,7 +62,7 @@ impl Window {
             let rest = self.due.saturating_sub(account.total());
             left + account.units(rest + exit) + ROUNDED_OFF
         };
-        let is_inside = at < self.to || self.interval == NEVER;
+        let is_inside = at < self.to || self.interval == NEVER || self.by_stops;
         if is_inside && at.saturating_add(APART) < first_run {
             at
         } else {
@@ -83,18 +83,29 @@ impl Window {
             return Interrupted::Nothing;
         }
         let span = account.ticks(account.left, now).saturating_sub(overhead);
-        let total = account.total() + span;
+        if self.is_due(account.total() + span) {
+            Interrupted::Sample
+        } else {
+            Interrupted::Nothing
+        }
+    }
+
+    /// Whether a sample is due when the account would show so many cycles; the next one is due later then.
+    pub fn is_due(&mut self, total: u64) -> bool {
+        if self.interval == NEVER {
+            return false;
+        }
         if self.due == NEVER {
             self.due = total + self.interval;
-            return Interrupted::Nothing;
+            return false;
         }
         if self.due > total {
-            return Interrupted::Nothing;
+            return false;
         }
         let more = (total - self.due) / self.interval;
         self.missed += more;
         self.due += (more + 1) * self.interval;
-        Interrupted::Sample
+        true
     }
 }
 

@@ -377,3 +377,12 @@ pub(super) fn is_replaced<H: Hardware>(hardware: &H, page: &CopiedPage, at: u64)
     let copied = hardware.hsa_load(page.copy.offset(offset));
     sensitive::differing(original, copied) >> (at >> 1 & 3) & 1 != 0
 }
+
+/// Whether an instruction looks at a clock without a trap: STCK, STCKE, STCKF, PTFF, or EXTRACT CPU TIME.
+pub(super) const fn reads_clock(text: &[u8; 6]) -> bool {
+    match *text {
+        [0xB2, 0x05 | 0x78 | 0x7C, ..] | [0x01, 0x04, ..] => true,
+        [0xC8, second, ..] => second & 15 == 1,
+        _ => false,
+    }
+}

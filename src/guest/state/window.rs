@@ -14,6 +14,8 @@ pub struct Window {
     pub interval: u64,
     /// The guest's cycles at which the next sample is due, or [`NEVER`] before the window has begun.
     pub due: u64,
+    /// Whether the guest stops when a sample is due, so that nothing need interrupt it.
+    pub by_stops: bool,
     /// Samples that were due and were not taken, because the next one was due, too.
     pub missed: u64,
 }
@@ -27,6 +29,7 @@ impl Window {
             to,
             interval,
             due: NEVER,
+            by_stops: false,
             missed: 0,
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::state::copies::Copies;
 use crate::state::recording::Recording;
+use crate::state::schedule::NEVER;
 use arch::address::Real;
 use per::trace::{MOST_TRACES, Traces};
 
@@ -16,8 +17,12 @@ pub struct WindowTraces {
     pub(crate) of_stores: bool,
     /// Where the guest stops next.
     pub(crate) stop: Option<u64>,
+    /// The guest's cycles at which it stops in any case.
+    pub due: u64,
     /// Whether the guest goes on after a branch that the machine has performed.
     pub(crate) after_branch: bool,
+    /// Whether an instruction up to that may look at a clock.
+    pub(crate) reads_clock: bool,
     /// The guest's cycles when the watched instruction began.
     pub(crate) began: u64,
     /// How many events each trace has had.
@@ -39,7 +44,9 @@ impl WindowTraces {
             },
             copies: Copies::new(at),
             stop: None,
+            due: NEVER,
             after_branch: false,
+            reads_clock: false,
             began: 0,
             counts: [0; MOST_TRACES],
             unseen: 0,
@@ -62,6 +69,12 @@ impl WindowTraces {
     #[must_use]
     pub const fn is_after_branch(&self) -> bool {
         self.after_branch
+    }
+
+    /// Whether the guest may look at a clock before it stops again.
+    #[must_use]
+    pub const fn reads_clock(&self) -> bool {
+        self.reads_clock || self.copies.looks.is_some()
     }
 
     /// Whether an instruction at an address may have an event.

@@ -31,6 +31,8 @@ pub struct Looked {
     pub traced: Option<Box<Traced>>,
     /// Its exact counts, if it has some.
     pub executions: Option<Box<Executions>>,
+    /// By how much the clock is ahead.
+    pub ahead: Ahead,
 }
 
 /// The exact counts of a window, and those that wait to be sent.
@@ -40,7 +42,12 @@ pub struct Executions {
     pub counting: Counting,
     /// The counts that wait.
     pub waiting: Waiting,
-    /// By how many clock units the clock is ahead of the guest's, which is left to set back: whole steps.
+}
+
+/// By how much the clock is ahead of the guest's, because a stop has not set it back.
+#[derive(Debug, Default)]
+pub struct Ahead {
+    /// The clock units that are left to set back: whole steps.
     pub left: u64,
     /// The overhead of a stop after which the clock is set back before the guest goes on.
     pub stopped: Option<u64>,
@@ -71,9 +78,6 @@ impl Executions {
                 entries: heapless::Vec::new(),
                 stops: 0,
             },
-            left: 0,
-            stopped: None,
-            early: None,
         }
     }
 }
@@ -174,6 +178,11 @@ impl Looked {
             sequence: 0,
             traced: None,
             executions: None,
+            ahead: Ahead {
+                left: 0,
+                stopped: None,
+                early: None,
+            },
         }
     }
 

@@ -10,7 +10,7 @@
 //! stores into text, and a block is true whatever has been replaced for others.
 
 use crate::hardware::Hardware;
-use crate::recording::copies::{Text, is_branch};
+use crate::recording::copies::{Text, is_branch, reads_clock};
 use crate::state::configuration::Configuration;
 use crate::state::copies::{BLOCKS, CopiedPage, Source};
 use crate::state::counting::Counting;
@@ -582,15 +582,6 @@ fn target_of<H: Hardware>(
         first: (first >> 8) as u8,
         counts_one,
     })
-}
-
-/// Whether an instruction looks at a clock without a trap: STCK, STCKE, STCKF, PTFF, or EXTRACT CPU TIME.
-const fn reads_clock(text: &[u8; 6]) -> bool {
-    match *text {
-        [0xB2, 0x05 | 0x78 | 0x7C, ..] | [0x01, 0x04, ..] => true,
-        [0xC8, second, ..] => second & 15 == 1,
-        _ => false,
-    }
 }
 
 /// How long a copy is as a block needs it.

@@ -16,7 +16,7 @@ use crate::delivery;
 use crate::hardware::Hardware;
 use crate::recording::copies::{
     self, Interrupted, Performed, as_first_run, fetch, is_branch, is_replaced, note_loaded,
-    overhead, perform, put_back, spaces,
+    overhead, perform, put_back, reads_clock, spaces,
 };
 use crate::state::configuration::Configuration;
 use crate::state::vcpu::Vcpu;
@@ -31,7 +31,7 @@ use link::trace::Event;
 use per::trace::Traces;
 
 /// The most instructions that the guest executes between two stops.
-const MOST: usize = 512;
+const MOST: u64 = 512;
 
 /// Takes an event.
 type Each<'e> = dyn FnMut(&Event<'_>) + 'e;
@@ -237,9 +237,20 @@ pub fn look<H: Hardware>(
     text.is_none().then(|| copies::look(copies, old))
 }
 
+/// How the guest goes on after a stop.
+#[derive(Clone, Copy, Debug)]
+pub struct Stop {
+    /// The PSW for the hardware.
+    pub real: Psw,
+    /// The overhead.
+    pub overhead: u64,
+    /// Where it has stopped, and how many cycles its account would show there.
+    pub at: Option<(Psw, u64)>,
+}
+
 /// A program interruption has come while the guest executed copies, and nothing but the general registers and the clock has been
-/// stored. If it is only for the traces, gives the event of the watched instruction, and returns the PSW at which the guest goes
-/// on, and the overhead. The guest is traced further if that `is_wanted`.
+/// stored. If it is only for the traces, gives the event of the watched instruction, and returns how the guest goes on. It is
+/// traced further if that `is_wanted`.
 pub fn stopped<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -247,15 +258,15 @@ pub fn stopped<H: Hardware>(
     traces: &mut WindowTraces,
     (interrupted, is_wanted): (&Interrupted, bool),
     each: &mut Each<'_>,
-) -> Option<(Psw, u64)> {
+) -> Option<Stop> {
     if interrupted.code() != ProgramInterruption::Operation.code() {
-        return copies::missed(
-            cpu,
-            configuration,
-            hardware,
-            &mut traces.copies,
-            interrupted,
-        );
+        let copies = &mut traces.copies;
+        let (real, overhead) = copies::missed(cpu, configuration, hardware, copies, interrupted)?;
+        return Some(Stop {
+            real,
+            overhead,
+            at: None,
+        });
     }
     let old = cpu.interrupted_psw(interrupted.old);
     let mask = old.address_mask();
@@ -287,6 +298,7 @@ pub fn stopped<H: Hardware>(
         address: here,
         ..interrupted.old
     };
+    let at = (real, total);
     if traces.recording.watching && traces.recording.watched.at != here {
         end_at(cpu, configuration, hardware, traces, real, each);
     }
@@ -319,7 +331,11 @@ pub fn stopped<H: Hardware>(
                 traces.stop = None;
                 let real = as_first_run(cpu, real);
                 let real = copies::rest(cpu, hardware, &mut traces.copies, real);
-                return Some((real, overhead));
+                return Some(Stop {
+                    real,
+                    overhead,
+                    at: Some(at),
+                });
             }
             Performed::Other => {}
         }
@@ -327,7 +343,11 @@ pub fn stopped<H: Hardware>(
     let real = as_first_run(cpu, real);
     let how = (next, real, total, is_wanted);
     let real = go_on(cpu, configuration, hardware, traces, how);
-    Some((real, overhead.saturating_sub(own)))
+    Some(Stop {
+        real,
+        overhead: overhead.saturating_sub(own),
+        at: Some(at),
+    })
 }
 
 /// The guest goes on at a PSW with the general registers of the CPU, for which the hardware would have the PSW `real`, and its
@@ -350,7 +370,8 @@ fn go_on<H: Hardware>(
     let cpu = &*cpu;
     copies::leave(cpu, hardware, traces, real, |hardware, traces| {
         put_back(hardware, &mut traces.copies);
-        traces.stop = replace_next(cpu, configuration, hardware, traces, next);
+        let rest = traces.due.saturating_sub(total);
+        traces.stop = replace_next(cpu, configuration, hardware, traces, (next, rest));
     })
 }
 
@@ -432,38 +453,44 @@ fn executed<H: Hardware>(
     Some(found.unwrap_or(own))
 }
 
-/// Replaces the instruction at which the guest stops that goes on at this PSW with the general registers of the CPU. Returns its
-/// address; `None` if the hardware misses something before.
+/// Replaces the instruction at which the guest stops that goes on at this PSW with the general registers of the CPU, after `rest`
+/// instructions at most. Returns its address; `None` if the hardware misses something before.
 fn replace_next<H: Hardware>(
     cpu: &Vcpu,
     configuration: &Configuration,
     hardware: &mut H,
     traces: &mut WindowTraces,
-    next: Psw,
+    (next, rest): (Psw, u64),
 ) -> Option<u64> {
     let (of, _) = spaces(cpu);
     let mask = next.address_mask();
     let first_at = next.address & mask;
+    // Nothing is known of what cannot be fetched.
+    traces.reads_clock = true;
     let first = executed(cpu, configuration, hardware, traces, (of, mask), first_at)?;
     renew(configuration, hardware, traces, (of, mask), first_at)?;
-    if is_branch(configuration, &first.text) {
+    if rest == 0 || is_branch(configuration, &first.text) {
+        traces.reads_clock = false;
         return replace(configuration, hardware, traces, of, first_at);
     }
     if first.is_executed() {
         renew(configuration, hardware, traces, (of, mask), first.from)?;
     }
     let is_alone = first.is_executed() || traces.concern(first_at);
+    let mut may_read = reads_clock(&first.text);
     let mut at = first_at.wrapping_add(first.length) & mask;
     for number in 1.. {
         let text = renew(configuration, hardware, traces, (of, mask), at)?;
         let is_stop = is_alone
-            || number >= MOST
+            || number >= rest.min(MOST)
             || is_branch(configuration, &text)
             || is_execute(u16::from_be_bytes([text[0], text[1]]))
             || traces.concern(at);
         if is_stop && !first.has_target_at(at) {
+            traces.reads_clock = may_read;
             return replace(configuration, hardware, traces, of, at);
         }
+        may_read |= reads_clock(&text);
         at = at.wrapping_add(length(text[0]) as u64) & mask;
     }
     None
