@@ -27,7 +27,8 @@ pub struct WindowTraces {
     pub(crate) began: u64,
     /// How many events each trace has had.
     pub counts: [u64; MOST_TRACES],
-    /// Instructions that the machine performed together with the watched one, so that nobody saw them.
+    /// Instructions that were executed together with the watched one, so that nobody saw them: the machine performed both, or the
+    /// second one is the target of an EXECUTE that stands before it.
     pub unseen: u64,
 }
 
@@ -75,6 +76,13 @@ impl WindowTraces {
     #[must_use]
     pub const fn reads_clock(&self) -> bool {
         self.reads_clock || self.copies.looks.is_some()
+    }
+
+    /// The watched instruction has ended, and the account shows so many cycles. What was executed with it is unseen.
+    pub(crate) fn note_unseen(&mut self, total: u64) {
+        let alone = 1 + u64::from(self.recording.watched.text.executed);
+        let done = total.wrapping_sub(self.began);
+        self.unseen += done.saturating_sub(alone);
     }
 
     /// Whether an instruction at an address may have an event.

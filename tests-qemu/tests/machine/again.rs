@@ -152,11 +152,13 @@ const EVENTS: [&str; 4] = ["PER FETCH", "PER BRANCH", "PER STORE", "PER REG ALL"
 fn lines(folder: &Path) -> Vec<String> {
     let mut text = Vec::new();
     trace::show(folder, Form::Text, &mut text).unwrap();
-    String::from_utf8(text)
-        .unwrap()
-        .lines()
-        .map(str::to_owned)
-        .collect()
+    let text = String::from_utf8(text).unwrap();
+    let lines = text.lines().map(|line| {
+        let mut words: Vec<&str> = line.split_whitespace().collect();
+        words.remove(2);
+        words.join(" ")
+    });
+    lines.collect()
 }
 
 /// Guests whose instructions meet exceptions, are executed by others, change pages, spaces, keys and the PSW, or
@@ -202,10 +204,12 @@ fn traces_alike(guests: &[&str]) {
         });
         let (found, expected) = (lines(&folder), lines(&traced.folder()));
         assert!(expected.len() > 1000, "{guest}: {}", expected.len());
-        for (found, expected) in found.iter().zip(&expected) {
-            assert_eq!(found, expected, "{guest}");
-        }
-        assert_eq!(found.len(), expected.len(), "{guest}");
+        let mut found = found.iter().peekable();
+        let seen = |line: &&String| found.next_if_eq(line).is_none();
+        let unseen: Vec<&String> = expected.iter().filter(seen).collect();
+        assert_eq!(found.next(), None, "{guest}: {unseen:?}");
+        let said = RunRecord::read(&folder).unwrap().tracing.unseen;
+        assert_eq!(unseen.len() as u64, said, "{guest}: {unseen:?}");
     }
 }
 
@@ -222,7 +226,13 @@ fn stays(first: &First, times: Option<(&str, &str)>) {
 #[test]
 #[ignore = "long: cargo soak runs it"]
 fn a_window_with_traces_stays_the_first_run_beside_timers_signals_and_events_of_the_guest() {
-    for guest in ["b_clock", "b_comparator_at_page", "b_signals"] {
+    // An EXECUTE of the next instruction is one event with that.
+    for guest in [
+        "b_clock",
+        "b_comparator_at_page",
+        "b_execute_next",
+        "b_signals",
+    ] {
         stays(&First::of(guest, 10_000), None);
     }
     // The hardware stops the guest for its own events only.

@@ -91,8 +91,7 @@ fn find_trapped<H: Hardware>(
         // It begins again.
         traces.recording.watching = false;
     } else {
-        let alone = 1 + u64::from(watched.text.executed);
-        traces.unseen += done.saturating_sub(alone);
+        traces.note_unseen(cpu.account.total());
         found(cpu, configuration, hardware, traces, 0, each);
     }
 }
@@ -300,6 +299,7 @@ pub fn stopped<H: Hardware>(
     };
     let at = (real, total);
     if traces.recording.watching && traces.recording.watched.at != here {
+        traces.note_unseen(total);
         end_at(cpu, configuration, hardware, traces, real, each);
     }
     let mut next = Psw {

@@ -61,6 +61,7 @@ mod b_execute;
 mod b_execute_distrusted;
 mod b_execute_far;
 mod b_execute_modified;
+mod b_execute_next;
 mod b_exit_code;
 mod b_extended_counters;
 mod b_external_conditions;
