@@ -241,8 +241,8 @@ pub(super) fn note_loaded(cpu: &Vcpu, copies: &mut Copies) {
 pub(super) enum Performed {
     /// The guest goes on here.
     To(Psw),
-    /// The hardware misses its operand.
-    Missing,
+    /// The hardware has to execute it: it misses the operand, or goes on after the last address, which it may not wrap around.
+    Never,
     /// It is no branch.
     Other,
 }
@@ -271,11 +271,11 @@ pub(super) fn perform<H: Hardware>(
         Some(Target::Stored(at)) => {
             let (_, operands) = spaces(cpu);
             let Some(stored) = load_operand(configuration, hardware, operands, mask, at) else {
-                return Performed::Missing;
+                return Performed::Never;
             };
             stored & mask
         }
-        // QEMU does not wrap it around, and the run without copies has the trap for that.
+        None if site.next & !mask != 0 => return Performed::Never,
         None => site.next,
     };
     if let Some((register, value)) = branch.changed {

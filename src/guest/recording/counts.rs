@@ -362,7 +362,7 @@ fn at_branch<H: Hardware>(
             executed += should;
             end = here.wrapping_add(own_length) & mask;
         }
-        Performed::Missing => {
+        Performed::Never => {
             counting.chain.clear();
             counting.region = None;
             let again = Psw {
@@ -425,6 +425,7 @@ fn at_leaf<H: Hardware>(
     let address = match branch.target {
         Some(Target::Address(at)) => at,
         Some(Target::Stored(_)) => return None,
+        None if site.next & !mask != 0 => return None,
         None => site.next,
     };
     if branch.addressing != old.mask & ADDRESSING_64 {
@@ -441,7 +442,7 @@ fn at_leaf<H: Hardware>(
         address,
         ..interrupted.old
     };
-    counting.region = regions::find(hardware, counting, address & mask);
+    counting.region = regions::find(hardware, counting, address);
     if counting.region.is_some() {
         return Some((real, overhead - 1));
     }

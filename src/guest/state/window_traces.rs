@@ -81,7 +81,8 @@ impl WindowTraces {
     /// The watched instruction has ended, and the account shows so many cycles. What was executed with it is unseen.
     pub(crate) fn note_unseen(&mut self, total: u64) {
         let alone = 1 + u64::from(self.recording.watched.text.executed);
-        let done = total.wrapping_sub(self.began);
+        // Some exceptions are charged less than the machine has found at IPL.
+        let done = total.saturating_sub(self.began);
         self.unseen += done.saturating_sub(alone);
     }
 

@@ -322,12 +322,11 @@ pub fn stopped<H: Hardware>(
                 traces.after_branch = true;
                 if traces.recording.watching {
                     let now = core::mem::replace(&mut cpu.psw, next);
-                    cpu.psw.address &= mask;
                     found(cpu, configuration, hardware, traces, 0, each);
                     cpu.psw = now;
                 }
             }
-            Performed::Missing => {
+            Performed::Never => {
                 traces.stop = None;
                 let real = as_first_run(cpu, real);
                 let real = copies::rest(cpu, hardware, &mut traces.copies, real);
