@@ -138,11 +138,6 @@ pub fn program<H: Hardware>(
         0x01 | 0x02 => return not_fetched(cpu, configuration, hardware),
         0x13 => return special_operation(cpu, configuration, hardware),
         per::NOTHING => {}
-        delivery::PER_EVENT => {
-            let problem = cpu.psw.problem_state();
-            let charged = configuration.charges.nullified;
-            cpu.account.correct(0, charged.into(), problem);
-        }
         0x40 if monitor::call(cpu, configuration, hardware) => {
             per::performed(cpu, configuration, hardware)
         }

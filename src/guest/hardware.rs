@@ -184,9 +184,6 @@ pub trait Hardware {
     /// Loads the real control registers 1 to 7.
     fn load_spaces(&mut self, values: [u64; 7]);
 
-    /// Loads the real control registers 9 to 11.
-    fn load_recording(&mut self, values: [u64; 3]);
-
     /// Sets the floating-point-control register of this CPU.
     fn set_floating_point_control(&mut self, value: u32);
     /// Loads a floating-point register of this CPU.

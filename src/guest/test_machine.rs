@@ -610,10 +610,6 @@ impl Hardware for TestMachine {
         self.controls[1..8].copy_from_slice(&values);
     }
 
-    fn load_recording(&mut self, values: [u64; 3]) {
-        self.controls[9..12].copy_from_slice(&values);
-    }
-
     fn set_floating_point_control(&mut self, value: u32) {
         self.floating_point_control = value;
     }

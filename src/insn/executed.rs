@@ -71,27 +71,6 @@ pub const fn is_execute(halfword: u16) -> bool {
     halfword & 0xFF00 == 0x4400 || halfword & 0xFF0F == EXECUTE_RELATIVE_LONG
 }
 
-/// The halfwords of a doubleword that could be the first one of an EXECUTE: the leftmost bit of each.
-#[must_use]
-#[inline]
-pub const fn executes(doubleword: u64) -> u64 {
-    /// A one in each halfword.
-    const EACH: u64 = 0x0001_0001_0001_0001;
-    /// Has a one in the leftmost bit of each halfword that is `value` in the bits `mask`.
-    const fn equal(doubleword: u64, mask: u64, value: u64) -> u64 {
-        let differing = (doubleword ^ (value * EACH)) & (mask * EACH);
-        let others = EACH * 0x7FFF;
-        !(((differing & others) + others) | differing | others)
-    }
-    // Most doublewords have not even the bits in which both opcodes agree.
-    let leftmost = EACH << 15;
-    let agreeing = leftmost - ((doubleword & (0x7D00 * EACH)) ^ (0x4400 * EACH));
-    if agreeing & leftmost == 0 {
-        return 0;
-    }
-    equal(doubleword, 0xFF00, 0x4400) | equal(doubleword, 0xFF0F, EXECUTE_RELATIVE_LONG as u64)
-}
-
 /// Whether the instruction whose text begins with this halfword is an EXECUTE that modifies its target.
 #[must_use]
 #[inline]
@@ -117,27 +96,4 @@ pub fn is_doubtful(
         .map(|text| super::format::ril::ri2(&text).bytes())
         .and_then(target);
     target.is_none_or(|target| may_become_sensitive(target, caught))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_halfword_that_could_begin_an_execute_is_found_wherever_it_is_in_a_doubleword() {
-        for halfword in 0..=u16::MAX {
-            for place in 0..4 {
-                let shift = 48 - 16 * place;
-                let expected = if is_execute(halfword) {
-                    0x8000 << shift
-                } else {
-                    0
-                };
-                for others in [0, u64::MAX, 0x4500_4500_4500_4500] {
-                    let doubleword = (others & !(0xFFFF << shift)) | (u64::from(halfword) << shift);
-                    assert_eq!(executes(doubleword), expected, "{doubleword:016x}");
-                }
-            }
-        }
-    }
 }

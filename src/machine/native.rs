@@ -536,11 +536,6 @@ impl Hardware for Native {
         unsafe { instruction::lctlg_1_to_7(&values) };
     }
 
-    fn load_recording(&mut self, values: [u64; 3]) {
-        // SAFETY: they designate no storage, and nothing is recorded until the guest runs.
-        unsafe { instruction::lctlg_9_to_11(&values) };
-    }
-
     fn set_floating_point_control(&mut self, value: u32) {
         registers::set_floating_point_control(value);
     }

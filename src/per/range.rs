@@ -32,16 +32,6 @@ impl Range {
         length != 0 && (self.contains(at) || self.start.wrapping_sub(at) < length)
     }
 
-    /// All addresses outside the range; there must be one.
-    #[must_use]
-    #[inline]
-    pub const fn others(self) -> Self {
-        Self {
-            start: self.end.wrapping_add(1),
-            end: self.start.wrapping_sub(1),
-        }
-    }
-
     /// The smallest range with every address of both that wraps only if one of them does.
     #[must_use]
     pub const fn hull(self, other: Self) -> Self {
@@ -60,19 +50,6 @@ impl Range {
                 other.end
             },
         }
-    }
-
-    /// All addresses except the gap around `at` that has no address of these ranges; `None` if there are no ranges.
-    /// No range has `at` itself.
-    #[must_use]
-    pub fn around(at: u64, ranges: impl Iterator<Item = Self>) -> Option<Self> {
-        ranges
-            .map(|range| (range.start.wrapping_sub(at), at.wrapping_sub(range.end)))
-            .reduce(|(above, below), (start, end)| (above.min(start), below.min(end)))
-            .map(|(above, below)| Self {
-                start: at.wrapping_add(above),
-                end: at.wrapping_sub(below),
-            })
     }
 }
 
@@ -98,16 +75,6 @@ mod tests {
         (at as i8) as i64 as u64
     }
 
-    /// The side of the range that excludes `at`.
-    fn beside(at: u64, (start, end): (u64, u64)) -> Range {
-        let range = Range { start, end };
-        if range.contains(at) {
-            range.others()
-        } else {
-            range
-        }
-    }
-
     proptest! {
         #[test]
         fn a_range_has_its_two_ends_and_what_is_between_them_going_up(start: u8, end: u8, at: u8, length in 0_u8..40) {
@@ -131,29 +98,5 @@ mod tests {
                 prop_assert!(!one.contains(at) && !other.contains(at) || hull.contains(at));
             }
         }
-
-        #[test]
-        fn the_surroundings_of_an_address_reach_from_the_next_range_to_the_last(
-            ranges in prop::collection::vec(any::<(u64, u64)>(), 1..5),
-            at: u64,
-            probes: [u64; 4],
-        ) {
-            let ranges: Vec<Range> = ranges.into_iter().map(|ends| beside(at, ends)).collect();
-            let around = Range::around(at, ranges.iter().copied()).unwrap();
-            prop_assert!(!around.contains(at));
-            let ends = ranges.iter().flat_map(|range| [range.start, range.end]);
-            for probe in ends.chain(probes) {
-                let has = ranges.iter().any(|range| range.contains(probe));
-                prop_assert!(!has || around.contains(probe));
-            }
-            for end in [around.start, around.end] {
-                prop_assert!(ranges.iter().any(|range| range.contains(end)), "no smaller one will do");
-            }
-        }
-    }
-
-    #[test]
-    fn an_address_has_no_surroundings_if_there_are_no_ranges() {
-        assert_eq!(Range::around(5, std::iter::empty()), None);
     }
 }

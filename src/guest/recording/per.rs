@@ -4,15 +4,10 @@
 //! there. The machine finds the events of the instruction, including those that the machine below does not have, by its
 //! text and by the state before and after it. The guest's own controls never reach the hardware.
 //!
-//! The machine below records events of its own, and one of them is exact wherever its clock is: an instruction-fetching
-//! event that nullifies. By that it finds the next instruction in a range while the guest runs freely, and ends each
-//! instruction of a [`window`], which must be where it was in the first run. On a machine that knows no slots, with a range of
-//! everything but one halfword, it ends the instruction in that halfword.
-//!
-//! As long as no branch and no register is an event, the guest runs freely until an instruction begins in the range or
-//! in one of the pages that are protected for it (`protected`), stores into such a page, or is performed by millicode.
-//! All this happens only while the guest's PER mask is one and its event masks request something; otherwise it costs
-//! nothing ([`PendingWork::PER`]).
+//! As long as no branch and no register is an event, the guest runs freely until an instruction begins in one of the pages
+//! of the range, which are protected (`protected`), stores into such a page, or is performed by millicode. All this happens
+//! only while the guest's PER mask is one and its event masks request something; otherwise it costs nothing
+//! ([`PendingWork::PER`]). The machine below is never asked for events of its own.
 //!
 //! A *watched* instruction is one that was allowed to begin, or that trapped. It ends in one of three ways. It is
 //! completed ([`performed`]), and the interruption waits until the next way out. It meets a program exception, and its
@@ -27,7 +22,7 @@ use crate::hardware::{ChannelBlock, ChannelInstruction, Hardware};
 use crate::state::access::{Access, Space};
 use crate::state::configuration::Configuration;
 use crate::state::pending_work::PendingWork;
-use crate::state::recording::{Phase, Step};
+use crate::state::recording::Phase;
 use crate::state::vcpu::Vcpu;
 use crate::state::watched::EventSpaces;
 use crate::storage::shadow;
@@ -40,7 +35,8 @@ use per::trace::Traces;
 use per::{Controls, Range, event};
 
 mod ended;
-mod executes;
+#[cfg(test)]
+mod played;
 mod protected;
 pub mod slots;
 pub mod traced;
@@ -80,7 +76,7 @@ fn change<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
     if cpu.psw.mask & psw::PER != 0 {
         controls = Controls::of(configuration.per.format, [nine, ten, eleven]);
     }
-    if controls.events != 0 && !configuration.per.records() {
+    if controls.events != 0 && !configuration.per.records {
         if !core::mem::replace(&mut cpu.per.refused, true) {
             hardware.not_recorded();
         }
@@ -92,12 +88,9 @@ fn change<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
     }
     cpu.per.below = cpu.caches.is_some() || !cpu.per.traces.is_empty();
     if controls.events != 0 || cpu.per.below {
-        cpu.per.looks = configuration.per.step == Step::Exact;
-        cpu.per.by_pages = protected::finds(cpu);
         cpu.per.everything = cpu.caches.is_some()
             || controls.ask_for(event::BRANCH | event::REGISTERS)
-            || !protected::suffices(cpu)
-            || !cpu.per.looks && !cpu.per.by_pages;
+            || !protected::suffices(cpu);
         shadow::own_real(cpu, protected::has_any(cpu));
         if !cpu.per.is_on() {
             cpu.forget_translations();
@@ -105,19 +98,17 @@ fn change<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: 
         }
         cpu.pending_work |= PendingWork::PER;
     } else if cpu.per.is_on() {
-        end(cpu, hardware);
+        end(cpu);
     }
 }
 
 /// Ends recording: the CPU runs as if there were no such facility.
-fn end<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H) {
+fn end(cpu: &mut Vcpu) {
     enter_phase(cpu, Phase::Off);
     cpu.per.protected.forget();
     shadow::own_real(cpu, false);
     cpu.per.watching = false;
     cpu.pending_work.clear(PendingWork::PER);
-    cpu.real_space &= !psw::PER;
-    load(cpu, hardware, [0; 3]);
 }
 
 fn enter_phase(cpu: &mut Vcpu, phase: Phase) {
@@ -140,15 +131,8 @@ fn enter_phase(cpu: &mut Vcpu, phase: Phase) {
     }
 }
 
-fn load<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, values: [u64; 3]) {
-    if cpu.per.loaded != values {
-        cpu.per.loaded = values;
-        hardware.load_recording(values);
-    }
-}
-
-/// The CPU is about to wait or to give up its turn: turns recording off in the real CPU. Returns true if the way out
-/// has yet to do so.
+/// The CPU is about to wait or to give up its turn: nothing is executed on its own. Returns true if the way out has yet to
+/// enable the real CPU for interruptions.
 pub fn rest(cpu: &mut Vcpu) -> bool {
     let stepping = cpu.per.is_stepping();
     enter_phase(cpu, Phase::Range);
@@ -220,14 +204,9 @@ fn places(cpu: &Vcpu) -> impl Iterator<Item = Range> {
     guest.chain(traces(cpu).map(Traces::places).into_iter().flatten())
 }
 
-/// Whether the instruction at an address is executed on its own.
+/// Whether the instruction at an address is executed on its own: each one in the pages of a range is.
 fn steps(cpu: &Vcpu, at: u64) -> bool {
-    let fetches = || cpu.per.controls.fetches();
-    cpu.per.everything
-        || fetches().is_some_and(|range| range.contains(at))
-        || cpu.per.below && cpu.per.traces.concern(at)
-        || cpu.per.protected.has_alone(at)
-        || !cpu.per.looks && protected::inside(cpu, at).is_some()
+    cpu.per.everything || cpu.per.protected.has_alone(at) || protected::is_inside(cpu, at)
 }
 
 /// Whether the instruction at an address is watched if it traps with a program exception: as [`steps`], and any
@@ -258,17 +237,14 @@ fn expect_trap<H: Hardware>(cpu: &mut Vcpu, hardware: &H) {
     }
 }
 
-/// The last step of the way out except for the clock: lets the hardware execute one instruction, or run up to the next one
-/// that is executed on its own. Returns true if an interruption was delivered instead.
+/// The last step of the way out except for the clock: lets the hardware execute one instruction, or run until something
+/// stops it. Returns true if an interruption was delivered instead.
 #[inline(never)]
 pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) -> bool {
     let at = cpu.psw.address;
     protected::note(cpu);
-    if protected::executes(cpu, configuration, hardware, at) {
-        cpu.per.protected.alone = Some(at);
-    }
-    let range = if steps(cpu, at) {
-        let before = cpu.per.phase;
+    let before = cpu.per.phase;
+    if steps(cpu, at) {
         enter_phase(cpu, Phase::Step);
         if before != Phase::Step {
             // The masks must be changed first.
@@ -285,36 +261,16 @@ pub fn arm<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware:
             nullify(cpu, configuration, hardware);
             return true;
         }
-        if configuration.per.slots {
-            if slots::enter(cpu, configuration, hardware) {
-                return true;
-            }
-            None
-        } else if cpu.per.watched.to_itself {
-            Some(Range::ALL)
-        } else {
-            // An instruction that begins in the middle of this one is a different one.
-            let halfword = Range {
-                start: at,
-                end: at.wrapping_add(1),
-            };
-            Some(halfword.others())
+        if slots::enter(cpu, configuration, hardware) {
+            return true;
         }
     } else {
-        let before = cpu.per.phase;
         enter_phase(cpu, Phase::Range);
-        if before == Phase::Step || protected::open(cpu, configuration, hardware) {
+        if before == Phase::Step {
             return true;
         }
         cpu.per.watching = false;
-        protected::free(cpu, configuration, hardware, at)
-    };
-    if let Some(Range { start, end }) = range {
-        load(cpu, hardware, [configuration.per.masks, start, end]);
-        cpu.real_space |= psw::PER;
-    } else {
-        load(cpu, hardware, [0; 3]);
-        cpu.real_space &= !psw::PER;
+        protected::free(cpu, configuration, hardware);
     }
     expect_trap(cpu, hardware);
     false

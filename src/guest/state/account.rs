@@ -68,8 +68,6 @@ pub struct Charges {
     /// By the rightmost six bits of the program-interruption code (zeros for a monitor event alone): 1 if the
     /// clock charged the instruction that did not complete, else 0.
     pub program: [u8; 64],
-    /// The charge for an instruction that a PER event nullifies.
-    pub nullified: u8,
     /// The charge for a supervisor call: it completes, so it should be 1.
     pub supervisor_call: u8,
     /// The charge for a COMPARE AND TRAP, which completes, although its data exception may be charged otherwise when it is
@@ -89,7 +87,6 @@ impl Default for Charges {
             overhead: [0; 6],
             exit: 0,
             program: [0; 64],
-            nullified: 0,
             supervisor_call: 0,
             compare_and_trap: 0,
             execute: 0,
@@ -266,14 +263,6 @@ impl Account {
             let cycles = &mut self.cycles[usize::from(problem)];
             *cycles = cycles.saturating_add_signed(should - charged);
         }
-    }
-
-    /// Replaces what [`Self::enter`] added: the CPU has executed so many instructions, whatever the clock charged.
-    pub fn recount(&mut self, charges: &Charges, class: Class, instructions: u64, problem: bool) {
-        let overhead = charges.overhead[class as usize];
-        let added = self.ticks(self.left, self.entered).wrapping_sub(overhead);
-        let cycles = &mut self.cycles[usize::from(problem)];
-        *cycles = cycles.wrapping_sub(added).wrapping_add(instructions);
     }
 
     /// Adds an instruction that was performed in the same trap as the one before it: the clock has charged
@@ -500,22 +489,6 @@ mod tests {
         assert_eq!(charges.of(0x40), 0);
         charges.set(0x40, 1);
         assert_eq!((charges.of(0xC0), charges.of(0x3F)), (1, 9));
-    }
-
-    #[test]
-    fn a_recount_takes_the_place_of_what_the_clock_charged() {
-        let mut account = Account::new(Mode::Exact { shift: 0 }, 1000);
-        let charges = Charges {
-            overhead: [10; 6],
-            ..Charges::default()
-        };
-        for (span, instructions) in [(57, 1), (10, 2), (600, 0)] {
-            account.left = 0;
-            account.entered = units(span);
-            account.enter(&charges, Class::Program, true);
-            account.recount(&charges, Class::Program, instructions, true);
-        }
-        assert_eq!((account.total(), account.cycles[1]), (3, 3));
     }
 
     #[test]

@@ -10,54 +10,13 @@ use core::cell::Cell;
 use per::trace::Traces;
 use per::{Controls, Format, Identification};
 
-/// How the machine below ends a free run, or an instruction of a window, by an instruction-fetching event that nullifies the
-/// next one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Step {
-    /// What it stores after the instruction is out of date: nothing can be recorded.
-    #[default]
-    OutOfDate,
-    /// What it stores is true, but its clock also charges instructions that were translated together and not executed.
-    /// An account of a step is right, because its length is known. The length of a free run that an event ends is not.
-    Overcharged,
-    /// What it stores is true, and its clock charges what was executed.
-    Exact,
-}
-
-/// The event masks of the real control register 9: instruction fetching, which nullifies.
-pub const NULLIFY: u64 = 0x4100_0000;
-
-/// The same, and branches into the range. A QEMU that links translated blocks to each other does not test the first
-/// instruction of a block that it has reached by such a link, and links none while branches are recorded. A branch that is
-/// recorded is completed, and its target is not: as if the target were nullified.
-pub const NULLIFY_AND_BRANCH: u64 = NULLIFY | 0x8080_0000;
-
 /// What is the same for all CPUs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Support {
     /// The format of the controls and of the identification.
     pub format: Format,
-    /// How an instruction is executed on its own.
-    pub step: Step,
-    /// Whether an instruction is executed on its own in a slot, for which the hardware need not record anything.
-    pub slots: bool,
-    /// The event masks by which the hardware stops before an instruction in a range: [`NULLIFY`] or
-    /// [`NULLIFY_AND_BRANCH`].
-    pub masks: u64,
-}
-
-impl Support {
-    /// Whether any events can be recorded.
-    #[must_use]
-    pub fn records(&self) -> bool {
-        self.slots || self.nullifies()
-    }
-
-    /// Whether the hardware stops before an instruction, and shows the state at that moment.
-    #[must_use]
-    pub fn nullifies(&self) -> bool {
-        self.step != Step::OutOfDate
-    }
+    /// Whether events can be recorded: the machine below can forbid the execution of a page.
+    pub records: bool,
 }
 
 /// How a CPU runs.
@@ -66,7 +25,7 @@ pub(crate) enum Phase {
     /// Nothing is recorded.
     #[default]
     Off,
-    /// Freely, up to the first instruction that is in the range or that the protection of a page stops.
+    /// Freely, up to the first instruction that the protection of a page stops.
     Range,
     /// One instruction at a time.
     Step,
@@ -80,11 +39,6 @@ pub struct Recording {
     pub(crate) phase: Phase,
     /// Whether every instruction is executed on its own, wherever it is.
     pub(crate) everything: bool,
-    /// Whether the pages whose instructions may be events are protected.
-    pub(crate) by_pages: bool,
-    /// Whether the hardware looks for instructions in ranges while the guest runs freely. Otherwise every instruction
-    /// of their pages is executed on its own.
-    pub(crate) looks: bool,
     /// The pages that are protected because something in them may be an event.
     pub(crate) protected: Protected,
     /// Whether [`Self::watched`] is valid.
@@ -98,8 +52,6 @@ pub struct Recording {
     pub(crate) noted: Noted,
     /// Whether millicode has stored by a real address.
     pub(crate) stored_real: Cell<bool>,
-    /// Real control registers 9 to 11 as last loaded.
-    pub(crate) loaded: [u64; 3],
     /// Whether the guest goes on as it ran before the trap: millicode has made a store beside the ranges.
     pub(crate) goes_on: bool,
     /// Instructions until the next test for a pending I/O interruption.
@@ -126,8 +78,6 @@ impl Default for Recording {
             controls: Controls::NONE,
             phase: Phase::Off,
             everything: false,
-            by_pages: false,
-            looks: false,
             protected: Protected::NOTHING,
             watching: false,
             watched: Watched::NONE,
@@ -135,7 +85,6 @@ impl Default for Recording {
             stored: Cell::new(false),
             noted: Noted::new(),
             stored_real: Cell::new(false),
-            loaded: [0; 3],
             goes_on: false,
             patience: 0,
             in_slots: false,

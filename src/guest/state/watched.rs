@@ -27,8 +27,6 @@ pub(crate) struct Watched {
     pub general: [u64; 16],
     /// Whether it may be a branch instruction.
     pub branches: bool,
-    /// Whether it branches to itself: the firmware performs such an instruction.
-    pub to_itself: bool,
 }
 
 impl Watched {
@@ -41,7 +39,6 @@ impl Watched {
         text_at: 0,
         general: [0; 16],
         branches: false,
-        to_itself: false,
     };
 
     /// Whether a PER event nullifies it: at its own fetch, or at that of the EXECUTE whose target

@@ -84,7 +84,7 @@ pub use identity::build_identity;
 pub use others::{await_others, come_back, settle, step_aside, wait_for_others};
 #[cfg(test)]
 pub use protection::forbidden;
-pub use protection::{forget_space, protect};
+pub use protection::protect;
 pub use renewal::renew;
 pub use spaces::empty;
 

@@ -326,17 +326,6 @@ pub unsafe fn lctlg_1_to_7(values: &[u64; 7]) {
     }
 }
 
-/// LOAD CONTROL of registers 9 to 11.
-///
-/// # Safety
-/// Control registers decide what the CPU records once the PER mask is one.
-pub unsafe fn lctlg_9_to_11(values: &[u64; 3]) {
-    // SAFETY: by contract.
-    unsafe {
-        asm!("lctlg %c9,%c11,0({})", in(reg_addr) values.as_ptr(), options(nostack, readonly));
-    }
-}
-
 /// LOAD CONTROL of one register.
 ///
 /// # Safety

@@ -10,12 +10,10 @@
 use crate::arch::address::PAGE;
 use crate::arch::control::CR8_MONITOR;
 use crate::arch::interruption::{Class, ProgramInterruption};
-use crate::arch::psw::{ADDRESSING_64, PER, PROBLEM, PROGRAM_MASK, Psw};
+use crate::arch::psw::{ADDRESSING_64, PROBLEM, PROGRAM_MASK, Psw};
 use crate::arch::tod::{UNITS_PER_MICROSECOND, nanoseconds};
-use crate::guest::delivery::PER_EVENT;
 use crate::guest::hardware::Hardware;
 use crate::guest::state::account::{Charges, Mode, measured_speed};
-use crate::guest::state::recording::{NULLIFY, NULLIFY_AND_BRANCH, Step};
 use crate::guest::storage::Piece;
 use crate::machine::hardware::counting;
 use crate::machine::hardware::hsa::Plan;
@@ -277,76 +275,6 @@ pub fn charges(native: &mut Native, storage: Piece, meter: Meter) -> Charges {
     // The facility below charges no overhead from which one could be taken.
     charges.charge_refused();
     charges
-}
-
-/// How the machine below executes one instruction, with which event masks, and shows the state after it. An
-/// instruction-fetching event nullifies the next instruction; the address and the condition code must be the new ones. Also
-/// measures what such a trap charges, which should not depend on what follows the instruction.
-///
-/// Unless QEMU is told to translate one instruction at a time, it charges all instructions that it has translated
-/// together; its older versions also store an old condition code.
-pub fn find_step(
-    native: &mut Native,
-    storage: Piece,
-    charges: &mut Charges,
-    mode: Mode,
-) -> (Step, u64) {
-    // LOAD AND TEST of a positive number followed by just a supervisor call; the same followed by many instructions
-    // without effect; and after these a branch over a halfword.
-    let load_and_test = [0x12, 0x44];
-    let (alone, followed) = (SEQUENCE, SEQUENCE + 4);
-    let branch = followed + 2 + PLAIN * 2;
-    let at = |address: u64| storage.at(address - SEQUENCE);
-    native.store(at(alone), &load_and_test);
-    native.store(at(alone + 2), &[0x0A, 0]);
-    native.store(at(followed), &load_and_test);
-    for index in 0..PLAIN {
-        native.store(at(followed + 2 + index * 2), &NO_OPERATION);
-    }
-    native.store(at(branch), &[0xA7, 0xF4, 0, 3, 0, 0]);
-    native.store(at(branch + 6), &NO_OPERATION);
-    let (first, ticks) = step(native, NULLIFY, alone, 0);
-    let (second, ticks_followed) = step(native, NULLIFY, followed, 0);
-    let (third, _) = step(native, NULLIFY, branch, 1);
-    let (recorded, _) = step(native, NULLIFY_AND_BRANCH, branch, 1);
-    let is_true = first == (PER_EVENT, alone + 2, 2)
-        && second == (PER_EVENT, followed + 2, 2)
-        && third == (PER_EVENT, branch + 6, 1);
-    if !is_true {
-        return (Step::OutOfDate, NULLIFY);
-    }
-    let masks = if recorded == third {
-        NULLIFY_AND_BRANCH
-    } else {
-        NULLIFY
-    };
-    let Mode::Exact { shift } = mode else {
-        return (Step::Exact, masks);
-    };
-    if ticks != ticks_followed {
-        return (Step::Overcharged, masks);
-    }
-    let own = charges.overhead[Class::Program as usize] + 1;
-    charges.nullified = (ticks >> shift).saturating_sub(own) as u8;
-    // It translates one instruction at a time, and links no blocks.
-    (Step::Exact, NULLIFY)
-}
-
-/// Executes one instruction in problem state with these event masks and a condition code. Returns the
-/// program-interruption code, the address and the condition code of the old PSW, and how long it took.
-fn step(native: &mut Native, masks: u64, from: u64, condition_code: u64) -> ((u16, u64, u64), u64) {
-    native.load_recording([masks, from.wrapping_add(2), from.wrapping_sub(1)]);
-    let mut registers = [0; 16];
-    registers[4] = 1;
-    let psw = Psw {
-        mask: PER | PROBLEM | ADDRESSING_64 | condition_code << 44,
-        address: from,
-    };
-    let probed = probe(psw, &registers);
-    native.load_recording([0; 3]);
-    let old = lowcore::PROGRAM_OLD.get();
-    let stored = (probed.code, old.address, old.mask >> 44 & 3);
-    (stored, span(&probed))
 }
 
 /// Clears what the sequences left in guest storage.

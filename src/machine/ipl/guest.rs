@@ -22,7 +22,7 @@ use crate::guest::state::configuration::Configuration;
 use crate::guest::state::counting::States;
 use crate::guest::state::device::{Device, ROOM_LENGTH};
 use crate::guest::state::page_frames::PageFrames;
-use crate::guest::state::recording::{NULLIFY, Step, Support};
+use crate::guest::state::recording::Support;
 use crate::guest::state::schedule::AfterSample;
 use crate::guest::state::shadow::SharedShadow;
 use crate::guest::state::software::SoftwareCounters;
@@ -149,28 +149,18 @@ pub(super) fn start(
         Mode::Exact { shift } => Some(Meter::Clock { shift }),
         Mode::RealTime => counts_below.then_some(Meter::Facility),
     };
-    let mut charges = meter.map_or_else(Charges::default, |meter| {
+    let charges = meter.map_or_else(Charges::default, |meter| {
         calibrate::charges(&mut native, sequences, meter)
     });
-    let (mut step, masks) = if block.has(flags::WITHOUT_EVENTS) {
-        (Step::OutOfDate, NULLIFY)
-    } else {
-        calibrate::find_step(&mut native, sequences, &mut charges, mode)
-    };
     let execution_protection = facilities.has(facility::INSTRUCTION_EXECUTION_PROTECTION);
-    if !execution_protection {
-        // Pages whose instructions are recorded are protected from execution.
-        step = Step::OutOfDate;
-    }
     let per = Support {
         format: if block.has(flags::EVENTS_OF_S370) {
             Format::S370
         } else {
             Format::Z
         },
-        step,
-        slots: execution_protection && !block.has(flags::WITHOUT_EVENTS),
-        masks,
+        // Pages whose instructions are recorded are protected from execution.
+        records: execution_protection,
     };
     let quirks = quirks::find(
         &mut native,

@@ -19,9 +19,9 @@ const IN_A_LINE: u64 = 16;
 /// Begins a trace, or says why that is not possible.
 pub fn begin(machine: &Machine, trace: Trace) {
     let configuration = &machine.configuration;
-    if !configuration.per.records() {
+    if !configuration.per.records {
         console::say(format_args!(
-            "nothing can be traced, because this QEMU shows an old state after each instruction: begin the run with --trace, or take QEMU 10\n"
+            "nothing can be traced, because the machine below cannot forbid the execution of a page: take QEMU\n"
         ));
         return;
     }

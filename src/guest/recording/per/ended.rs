@@ -1,15 +1,13 @@
 //! How a watched instruction ends: completed, with a program exception, or to begin again; and the interruption
 //! that reports its events to the guest.
 
-use crate::delivery::{self, Condition, PER_EVENT};
+use crate::delivery::{self, Condition};
 use crate::hardware::Hardware;
-use crate::recording::per::watched::{begin, branches, go_through_caches, identify};
+use crate::recording::per::watched::{begin, go_through_caches, identify};
 use crate::recording::per::{NOTHING, is_watched, slots, traced};
 use crate::state::access::Fault;
-use crate::state::account::Mode;
 use crate::state::configuration::Configuration;
 use crate::state::pending_work::PendingWork;
-use crate::state::recording::Step;
 use crate::state::vcpu::Vcpu;
 use arch::interruption::{Class, Ending, ProgramInterruption, ending};
 use per::{Identification, event, mode_identification};
@@ -48,30 +46,15 @@ fn find_end<H: Hardware>(
     class: Class,
 ) {
     if class == Class::Program {
-        let code = cpu.interruption.code();
-        if code == PER_EVENT {
-            let executed =
-                cpu.per.watching && cpu.psw.address & cpu.psw.address_mask() != cpu.per.watched.at;
-            if configuration.per.step == Step::Overcharged {
-                recount(cpu, configuration, executed);
-            }
-            // The usual case: it was executed, and the next one was not.
-            if executed {
-                return complete(cpu, configuration, hardware);
-            }
-        } else {
-            cpu.interruption.cause &= !u32::from(PER_EVENT);
-            cpu.per.protected.trapped(code & !PER_EVENT);
-        }
+        cpu.per.protected.trapped(cpu.interruption.code());
     }
-    let code = cpu.interruption.code();
     let here = if class == Class::Program {
         failing(cpu)
     } else {
         cpu.psw.address
     };
     if !cpu.per.watching {
-        if class == Class::Program && code != PER_EVENT {
+        if class == Class::Program {
             refused(cpu, configuration, hardware);
         }
         return;
@@ -80,28 +63,24 @@ fn find_end<H: Hardware>(
     if class == Class::SupervisorCall {
         complete(cpu, configuration, hardware);
     } else if here != at {
-        // If the next instruction has met an exception, the PSW may point after it.
+        // The hardware was interrupted behind it in its slot. Or it could be fetched after all, by a translation that the guest
+        // has not purged, and the hardware has gone on: if the next instruction has met an exception, the PSW may point after it.
         let next = core::mem::replace(&mut cpu.psw.address, here);
         complete(cpu, configuration, hardware);
         cpu.psw.address = next;
-        if class != Class::Program {
-            deliver(cpu, configuration, hardware);
-        } else if code != PER_EVENT {
+        if class == Class::Program {
             next_failed(cpu, configuration, hardware, here);
-        }
-    } else if class != Class::Program {
-        // The instruction is interruptible and has completed a unit of operation.
-        if cpu.general != cpu.per.watched.general {
-            complete(cpu, configuration, hardware);
+        } else {
             deliver(cpu, configuration, hardware);
         }
-    } else if code == PER_EVENT {
-        branch_to_itself(cpu, configuration, hardware);
+    } else if class != Class::Program && cpu.general != cpu.per.watched.general {
+        // The instruction is interruptible and has completed a unit of operation.
+        complete(cpu, configuration, hardware);
+        deliver(cpu, configuration, hardware);
     }
 }
 
-/// The hardware has refused an instruction, perhaps without testing whether it is in the range: begins to watch it, if
-/// it may have an event.
+/// The hardware has refused an instruction while the guest ran freely: begins to watch it, if it may have an event.
 #[inline(never)]
 pub fn refused<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
     let here = failing(cpu);
@@ -122,24 +101,7 @@ pub fn made<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware
     }
 }
 
-/// The hardware has stopped before the next instruction, or before the watched one unless that was `executed`, and may
-/// have charged more.
-fn recount(cpu: &mut Vcpu, configuration: &Configuration, executed: bool) {
-    if cpu.account.mode == Mode::RealTime {
-        return;
-    }
-    let instructions = match executed {
-        true => 1 + u64::from(cpu.per.watched.text.executed),
-        false => 0,
-    };
-    let problem = cpu.psw.problem_state();
-    let charges = &configuration.charges;
-    cpu.account
-        .recount(charges, Class::Program, instructions, problem);
-}
-
-/// The instruction after the watched one, at `here`, has met a program exception before the hardware tested whether
-/// it is in the range.
+/// An instruction after the watched one, at `here`, has met a program exception.
 fn next_failed<H: Hardware>(
     cpu: &mut Vcpu,
     configuration: &Configuration,
@@ -177,31 +139,14 @@ fn meet_again(cpu: &mut Vcpu, configuration: &Configuration, here: u64) {
 
 /// The address of the instruction that has met a program exception.
 fn failing(cpu: &Vcpu) -> u64 {
-    let code = cpu.interruption.code();
-    if code != PER_EVENT {
-        if let Some(at) = cpu.access_exception_at() {
-            return at;
-        }
-        if ending(code) != Ending::Nullification {
-            let length = u64::from(cpu.interruption.length());
-            return cpu.psw.address.wrapping_sub(length) & cpu.psw.address_mask();
-        }
+    if let Some(at) = cpu.access_exception_at() {
+        return at;
     }
-    cpu.psw.address & cpu.psw.address_mask()
-}
-
-/// Performs the watched instruction, which branches to itself: the hardware would never stop.
-fn branch_to_itself<H: Hardware>(cpu: &mut Vcpu, configuration: &Configuration, hardware: &mut H) {
-    let Some(branch) = branches(cpu) else {
-        return;
+    let length = match ending(cpu.interruption.code()) {
+        Ending::Nullification => 0,
+        _ => u64::from(cpu.interruption.length()),
     };
-    let problem = cpu.psw.problem_state();
-    cpu.change_by(&branch);
-    cpu.account.complete_another(problem);
-    if cpu.per.watched.text.executed {
-        cpu.account.complete_another(problem);
-    }
-    complete(cpu, configuration, hardware);
+    cpu.psw.address.wrapping_sub(length) & cpu.psw.address_mask()
 }
 
 /// Millicode has completed the watched instruction.

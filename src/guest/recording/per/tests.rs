@@ -1,14 +1,13 @@
 //! A CPU whose instructions are executed one at a time; the test plays the hardware.
 
 use super::*;
-use crate::delivery::PER_EVENT;
 use crate::dispatch::{self, Next};
 use crate::external_means;
-use crate::state::recording::NULLIFY;
+use crate::recording::per::played::{complete, prepare, stepped, trap};
 use crate::state::vcpu::HeldBy;
 use crate::test_machine::Bench;
 use arch::interruption::Class;
-use arch::psw::{ADDRESSING_64, Psw};
+use arch::psw::ADDRESSING_64;
 use command::Change;
 use per::Format;
 use per::trace::{Action, Pattern, Trace, What};
@@ -36,9 +35,7 @@ fn trace(what: What, range: Range, action: Action) -> Trace {
 /// A bench before [`PROGRAM`], with these traces of the operator.
 fn bench(traces: &[Trace]) -> Bench {
     let mut bench = Bench::new();
-    bench.configuration.per.step = Step::Exact;
-    bench.configuration.per.masks = NULLIFY;
-    bench.hardware.tod = 1;
+    prepare(&mut bench);
     bench.set(TEXT, &PROGRAM);
     bench.cpu.psw.address = TEXT;
     for &trace in traces {
@@ -53,42 +50,39 @@ fn leave(bench: &mut Bench) -> Next {
     dispatch::leave(&mut bench.cpu, &bench.configuration, &mut bench.hardware)
 }
 
-/// The range in which the hardware is to nullify fetches.
-fn armed(bench: &Bench) -> Range {
-    assert_eq!(bench.hardware.controls[9], NULLIFY);
-    range(bench.hardware.controls[10], bench.hardware.controls[11])
-}
-
-/// The guest runs up to the instruction at `to`, which the hardware nullifies; `effect` is what the guest did.
+/// The next instruction is executed in its slot, up to the one at `to`; `effect` is what the guest did.
 fn run(bench: &mut Bench, to: u64, effect: impl FnOnce(&mut Bench)) -> Next {
     let from = bench.cpu.psw.address;
     assert_eq!(leave(bench), Next::Run);
-    let armed = armed(bench);
-    assert!(!armed.contains(from) && armed.contains(to), "{armed:X?}");
+    assert_eq!(stepped(bench), Some(from));
     effect(bench);
-    bench.cpu.interruption.old = Psw {
-        mask: bench.cpu.psw.mask,
-        address: to,
-    };
-    bench.cpu.interruption.cause = PER_EVENT.into();
-    let (cpu, configuration) = (&mut bench.cpu, &bench.configuration);
-    dispatch::take_over(cpu);
-    dispatch::enter(cpu, configuration, &mut bench.hardware, Class::Program);
-    dispatch::program(cpu, configuration, &mut bench.hardware)
+    let next = complete(bench);
+    assert_eq!(bench.cpu.psw.address, to);
+    next
 }
 
 #[test]
-fn the_guest_runs_freely_outside_of_what_is_traced() {
+fn the_guest_runs_freely_outside_of_the_pages_in_which_something_is_traced() {
     let fetch = |start, end| trace(What::Fetch, range(start, end), Action::Count);
+    let is_stepped = |traces: &[Trace]| {
+        let mut bench = bench(traces);
+        assert_eq!(leave(&mut bench), Next::Run);
+        assert_eq!(bench.hardware.traced.len(), 0);
+        let found = stepped(&bench);
+        assert_eq!(bench.cpu.per.in_slots, found.is_some());
+        let is_there = bench.cpu.psw.address == TEXT;
+        assert_eq!(is_there, found.is_none());
+        found == Some(TEXT)
+    };
+    let [before, behind] = [fetch(0x1000, 0x10FF), fetch(0x3000, 0x30FF)];
+    assert!(!is_stepped(&[before]) && !is_stepped(&[behind, before]));
+    assert!(is_stepped(&[
+        behind,
+        fetch(TEXT + 0x800, TEXT + 0x801),
+        before
+    ]));
     // More pages than can be protected.
-    let mut one = bench(&[fetch(0x3000, 0x3F_FFFF)]);
-    assert_eq!(leave(&mut one), Next::Run);
-    assert_eq!(armed(&one), range(0x3000, 0x3F_FFFF));
-    // Between two ranges the guest runs freely in the gap.
-    let mut two = bench(&[fetch(0x3000, 0x3F_FFFF), fetch(0x1000, 0x10FF)]);
-    assert_eq!(leave(&mut two), Next::Run);
-    assert_eq!(armed(&two), range(0x3000, 0x10FF));
-    assert_eq!(two.hardware.traced.len(), 0);
+    assert!(is_stepped(&[fetch(0x3000, 0x3F_FFFF)]));
 }
 
 #[test]
@@ -196,19 +190,10 @@ fn a_register_is_altered_by_a_value_that_it_has_already() {
 /// The supervisor calls.
 fn call(bench: &mut Bench) {
     assert_eq!(leave(bench), Next::Run);
-    bench.cpu.interruption.old = Psw {
-        mask: bench.cpu.psw.mask,
-        address: TEXT + 2,
-    };
-    bench.cpu.interruption.cause = 0x0002_002A;
+    assert_eq!(stepped(bench), Some(TEXT));
+    let at = bench.cpu.psw.address;
+    trap(bench, Class::SupervisorCall, 0x0002_002A, at + 2, 1);
     let (cpu, configuration) = (&mut bench.cpu, &bench.configuration);
-    dispatch::take_over(cpu);
-    dispatch::enter(
-        cpu,
-        configuration,
-        &mut bench.hardware,
-        Class::SupervisorCall,
-    );
     dispatch::supervisor_call(cpu, configuration, &mut bench.hardware);
     leave(bench);
 }
@@ -228,15 +213,9 @@ fn a_psw_that_is_refused_is_indicated_with_the_event_of_what_introduced_it_and_a
     loads.cpu.general[4] = 0x5000;
     loads.set_doublewords(0x5000, &REFUSED);
     assert_eq!(leave(&mut loads), Next::Run);
-    loads.cpu.interruption.old = Psw {
-        mask: loads.cpu.psw.mask,
-        address: TEXT + 4,
-    };
-    loads.cpu.interruption.cause = 0x0004_0002;
-    let (cpu, configuration) = (&mut loads.cpu, &loads.configuration);
-    dispatch::take_over(cpu);
-    dispatch::enter(cpu, configuration, &mut loads.hardware, Class::Program);
-    dispatch::program(cpu, configuration, &mut loads.hardware);
+    assert_eq!(stepped(&loads), Some(TEXT));
+    let at = loads.cpu.psw.address;
+    trap(&mut loads, Class::Program, 0x0004_0002, at + 4, 0);
     leave(&mut loads);
     is_indicated(&loads);
     // SVC 42 whose new PSW is refused; then one whose is not.
@@ -257,8 +236,9 @@ fn a_stop_is_after_the_instruction_and_before_the_next_one() {
     run(&mut bench, TEXT + 4, |bench| bench.cpu.general[2] = 5);
     assert_eq!(leave(&mut bench), Next::Held);
     assert_eq!(bench.cpu.take_hold(), Some(HeldBy::Trace(0)));
-    assert_eq!(leave(&mut bench), Next::Run);
     assert_eq!(bench.cpu.psw.address, TEXT + 4);
+    assert_eq!(leave(&mut bench), Next::Run);
+    assert_eq!(stepped(&bench), Some(TEXT + 4));
 }
 
 #[test]
@@ -266,33 +246,26 @@ fn a_branch_to_itself_is_an_event_each_time() {
     let mut bench = bench(&[trace(What::Branch, Range::ALL, Action::Trace)]);
     bench.cpu.psw.address = TEXT + 14;
     for turn in 1..=3 {
-        assert_eq!(leave(&mut bench), Next::Run);
-        assert_eq!(armed(&bench), Range::ALL);
-        bench.cpu.interruption.old = bench.cpu.psw;
-        bench.cpu.interruption.cause = PER_EVENT.into();
-        let (cpu, configuration) = (&mut bench.cpu, &bench.configuration);
-        dispatch::take_over(cpu);
-        dispatch::enter(cpu, configuration, &mut bench.hardware, Class::Program);
-        dispatch::program(cpu, configuration, &mut bench.hardware);
+        run(&mut bench, TEXT + 14, |_| {});
         assert_eq!(bench.configuration.tracing.count(0), turn);
     }
 }
 
 #[test]
-fn when_the_last_trace_has_ended_the_hardware_records_nothing() {
+fn when_the_last_trace_has_ended_nothing_is_recorded() {
     let mut bench = bench(&[trace(What::Fetch, Range::ALL, Action::Count)]);
     run(&mut bench, TEXT + 4, |bench| bench.cpu.general[2] = 5);
     bench.configuration.tracing.traces.lock().end(None).unwrap();
     external_means::ask(&bench.configuration, 0, Change::Traces).unwrap();
     bench.cpu.pending_work |= PendingWork::ATTENTION;
     assert_eq!(leave(&mut bench), Next::Run);
-    assert_eq!(bench.hardware.controls[9..12], [0; 3]);
+    assert_eq!(bench.cpu.psw.address, TEXT + 4);
     assert!(!bench.cpu.pending_work.any(PendingWork::PER) && !bench.cpu.per.is_on());
 }
 
 proptest! {
     #[test]
-    fn whatever_the_guest_requests_the_hardware_lets_the_next_instruction_begin(
+    fn whatever_is_requested_the_next_instruction_is_stepped_or_can_have_no_event_by_its_address(
         control in any::<[u64; 3]>(),
         masks in any::<u8>(),
         s370 in any::<bool>(),
@@ -319,17 +292,21 @@ proptest! {
         bench.cpu.psw.address = here & !1;
         bench.cpu.pending_work |= PendingWork::CONTROLS;
         prop_assert_eq!(leave(&mut bench), Next::Run);
-        let loaded = bench.hardware.controls[9..12] != [0; 3];
-        if loaded {
-            let here = bench.cpu.psw.address;
-            prop_assert!(!armed(&bench).contains(here) || bench.cpu.per.watched.to_itself);
+        let recording = &bench.cpu.per;
+        let controls = &recording.controls;
+        prop_assert_eq!(recording.is_on(), controls.events != 0 || recording.below);
+        if let Some(at) = stepped(&bench) {
+            prop_assert_eq!(at, here & !1);
+            prop_assert!(recording.is_on());
+        } else if recording.watching {
+            prop_assert_eq!(recording.watched.text.length, 0, "it cannot be fetched");
+            prop_assert!(recording.is_on());
+        } else {
+            prop_assert!(!controls.ask_for(event::BRANCH | event::REGISTERS));
+            prop_assert!(places(&bench.cpu).all(|range| !range.contains(here & !1)));
+            prop_assert!(!recording.in_slots);
+            prop_assert_eq!(bench.cpu.psw.address, here & !1);
         }
-        // Only millicode stores by real addresses, so for that event alone the hardware records nothing; nor
-        // does it where pages are protected.
-        let asked = bench.cpu.per.controls.events != event::STORE_REAL || bench.cpu.per.below;
-        let is_needed = bench.cpu.per.is_on() && asked && !protected::has_any(&bench.cpu);
-        prop_assert!(loaded || !is_needed);
-        prop_assert!(bench.cpu.per.is_on() || !loaded);
     }
 }
 
@@ -345,5 +322,4 @@ fn a_machine_that_cannot_execute_one_instruction_at_a_time_says_so_once_and_reco
     }
     assert_eq!(bench.hardware.unrecorded, 1);
     assert!(!bench.cpu.per.is_on());
-    assert_eq!(bench.hardware.controls[9..12], [0; 3]);
 }

@@ -1,8 +1,7 @@
 //! The operator's traces on one CPU. The guest does not notice them.
 //!
-//! All traces share the one range of the hardware. The guest runs freely in the gap around the next instruction in
-//! which no trace can have an event. Every instruction that concerns a trace is watched, like those that the guest
-//! itself records. An instruction with events of several traces is one event on the link.
+//! The guest runs freely outside of the pages in which a trace can have an event. Every instruction in these pages is watched,
+//! like those that the guest itself records. An instruction with events of several traces is one event on the link.
 
 use crate::hardware::Hardware;
 use crate::recording::per::watched::{altered, branches, each_store, named};

@@ -11,7 +11,7 @@ use crate::state::vcpu::Vcpu;
 use crate::storage;
 use arch::address::Virtual;
 use insn;
-use insn::branch::{Branch, Site, Target, branch};
+use insn::branch::{Branch, Site, branch};
 use insn::placed::placed;
 use insn::references::{self, Knowledge, Reference, State};
 use per::{Done, Identification, Range, changed, event, mode_identification};
@@ -45,7 +45,6 @@ pub(super) fn begin<H: Hardware>(
     watched.general = cpu.general;
     // Until a slot shows that it is none.
     watched.branches = true;
-    watched.to_itself = false;
     cpu.per.watching = true;
     if text.executed
         && let Some(range) = cpu.per.controls.fetches()
@@ -57,11 +56,6 @@ pub(super) fn begin<H: Hardware>(
     cpu.per.stored.set(false);
     cpu.per.stored_real.set(false);
     cpu.per.noted.count.set(0);
-    if text.length != 0 {
-        cpu.per.watched.to_itself = !configuration.per.slots
-            && branches(cpu)
-                .is_some_and(|branch| target(cpu, configuration, hardware, &branch) == Some(at));
-    }
 }
 
 /// The text of the instruction at an address, or of its target if it is an EXECUTE, and the address of that text.
@@ -123,22 +117,6 @@ pub(super) fn branches(cpu: &Vcpu) -> Option<Branch> {
         length_code: watched.text.length / 2,
     };
     branch(&watched.text.bytes, &site, &watched.general, watched.mask)
-}
-
-/// The target of a branch.
-fn target<H: Hardware>(
-    cpu: &Vcpu,
-    configuration: &Configuration,
-    hardware: &H,
-    branch: &Branch,
-) -> Option<u64> {
-    match branch.target? {
-        Target::Address(target) => Some(target),
-        Target::Stored(at) => {
-            let target = storage::fetch_u64(cpu, configuration, hardware, Virtual(at));
-            Some(target.ok()? & cpu.psw.address_mask())
-        }
-    }
 }
 
 /// Passes the references of the watched instruction through the model of the CPU's caches.

@@ -6,25 +6,13 @@ use crate::state::configuration::Configuration;
 use crate::state::shadow::{SEGMENT, Side};
 use crate::state::vcpu::Vcpu;
 use crate::storage::shadow::pool::pool;
-use crate::storage::shadow::spaces::{drop_space, find, place};
+use crate::storage::shadow::spaces::find;
 use arch::address::{PAGE, Real, Virtual};
 use arch::control::asce;
 use arch::interruption::ProgramInterruption as Exception;
 #[cfg(test)]
 use arch::table::PTE_INVALID;
 use arch::table::{PTE_EXECUTION_PROTECTION, PTE_PROTECTION, RTE_INVALID};
-
-/// Drops the entries of one of the guest's spaces: each page is filled again when it is next accessed.
-pub fn forget_space<H: Hardware>(
-    cpu: &mut Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-    guest: u64,
-) {
-    let pool = pool(cpu, configuration);
-    let place = place(cpu, configuration, hardware, guest);
-    drop_space(cpu, pool, hardware, place);
-}
 
 /// Forbids stores into pages of one of the guest's spaces, or their execution, until they are filled again.
 pub fn protect<H: Hardware>(

@@ -178,7 +178,7 @@ fn nullified() {
     }
 }
 
-/// The page of the range was entered so often without an event that its protection no longer pays.
+/// The page of the range was entered often without an event.
 fn after_many_visits() {
     // LGHI 4,100; BAS 14,200(1); BRCTG 4,*-4; BAS 14,100(1); BAS 14,100(8).
     let mut visits = [

@@ -3,13 +3,12 @@
 use super::*;
 use crate::dispatch::{self, Next};
 use crate::external_means;
-use crate::state::account::{Account, Mode};
+use crate::recording::per::played::{self, BEHIND, trap};
 use crate::state::shadow::slots::TEXT as HALF;
 use crate::storage::shadow;
 use crate::test_machine::Bench;
 use arch::address::PAGE;
 use arch::psw::{ADDRESSING_64, Psw};
-use arch::tod::units;
 use command::Change;
 use per::Range;
 use per::trace::{Action, Trace, What};
@@ -17,17 +16,10 @@ use per::trace::{Action, Trace, What};
 /// Where the program is.
 const TEXT: u64 = 0x2000;
 
-/// The operation exception of two bytes that are no instruction.
-const BEHIND: u32 = 0x0002_0001;
-
 /// A bench before a program of which every instruction is traced.
 fn bench(program: &[u8]) -> Bench {
     let mut bench = Bench::new();
-    bench.configuration.per.slots = true;
-    shadow::build_identity(&bench.configuration, &mut bench.hardware);
-    bench.configuration.charges.set(1, 1);
-    bench.cpu.account = Account::new(Mode::Exact { shift: 0 }, 1000);
-    bench.hardware.tod = 1;
+    played::prepare(&mut bench);
     bench.set(TEXT, program);
     bench.cpu.psw = Psw {
         mask: ADDRESSING_64,
@@ -52,7 +44,6 @@ fn leave(bench: &mut Bench) -> (u64, [u8; 8]) {
     assert_eq!(next, Next::Run);
     let area = configuration.shadow.slots(0);
     assert_eq!(bench.hardware.controls[1], area.asce());
-    assert_eq!(bench.hardware.controls[9..12], [0; 3]);
     let real = dispatch::real_psw(&bench.cpu);
     assert_eq!(real.mask & psw::ADDRESS_SPACE, psw::SECONDARY_SPACE);
     let at = real.address;
@@ -63,29 +54,6 @@ fn leave(bench: &mut Bench) -> (u64, [u8; 8]) {
         .hsa_load(arch::address::Real(table + at / PAGE * 8));
     let place = arch::address::Real((entry & !0xFFF) + at % PAGE);
     (at, bench.hardware.hsa_load(place).to_be_bytes())
-}
-
-/// The hardware has executed so many instructions, and is interrupted at an address of the slot space.
-fn trap(bench: &mut Bench, class: Class, cause: u32, at: u64, instructions: u64) -> Next {
-    let (cpu, configuration) = (&mut bench.cpu, &bench.configuration);
-    cpu.interruption.old = Psw {
-        mask: cpu.psw.mask,
-        address: at,
-    };
-    cpu.interruption.cause = cause;
-    cpu.account.left = 0;
-    cpu.account.entered = units(instructions);
-    dispatch::take_over(cpu);
-    dispatch::enter(cpu, configuration, &mut bench.hardware, class);
-    if class != Class::Program {
-        return Next::Run;
-    }
-    if matches!(cpu.interruption.code(), 1 | 2) {
-        cpu.text.length = 0;
-        dispatch::refused(cpu, configuration, &mut bench.hardware)
-    } else {
-        dispatch::program(cpu, configuration, &mut bench.hardware)
-    }
 }
 
 #[test]
