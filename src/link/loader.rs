@@ -133,8 +133,6 @@ pub mod flags {
     pub const PACKED_STACKS: u32 = 0x1000;
     /// In exact mode the guest's clock stands still while the machine works.
     pub const STILL_CLOCK: u32 = 0x2000;
-    /// The machine records no program events, and does not try whether the machine below does.
-    pub const WITHOUT_EVENTS: u32 = 0x4000;
     /// The machine takes its counts from the counter facility of the machine below, whose clock is its own.
     pub const NATIVE: u32 = 0x8000;
     /// With [`STILL_CLOCK`]: the machine counts the paths of the guest's control program.
@@ -165,7 +163,6 @@ pub mod flags {
         | STRICT
         | PACKED_STACKS
         | STILL_CLOCK
-        | WITHOUT_EVENTS
         | NATIVE
         | COUNT_PATHS
         | CHECK_HSA

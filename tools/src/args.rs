@@ -432,12 +432,10 @@ pub struct BelowArguments {
     /// machine
     #[arg(long)]
     pub check_hsa: bool,
-    /// Have QEMU look for the instructions of a range in which the guest records program events (PER), too. QEMU then
-    /// translates one instruction at a time, which makes the whole run several times slower. The guest can record events
-    /// without it. A run of such a guest needs it if a window of it is to have traces
-    #[arg(long)]
+    /// Does nothing any more: the guest can record program events (PER) without it
+    #[arg(long, hide = true)]
     pub per: bool,
-    /// The form of the guest's program-event recording; implies --per
+    /// The form of the guest's program-event recording (PER)
     #[arg(long, value_name = "FORM", value_enum)]
     pub per_format: Option<EventForm>,
     /// Let the operator trace program events (PER); the guest does not notice. Implied when the operator begins a trace in
@@ -472,7 +470,6 @@ impl BelowArguments {
     /// Program-event recording.
     fn events(&self) -> Events {
         Events {
-            recorded: self.per || self.per_format.is_some(),
             traced: self.trace,
             form: self.per_format.unwrap_or_default(),
         }
@@ -480,17 +477,37 @@ impl BelowArguments {
 }
 
 impl Arguments {
+    /// The run of a guest that is asked for, if one is.
+    fn run(&self) -> Option<&RunArguments> {
+        match &self.command {
+            None => Some(&self.run),
+            Some(Command::Run(run) | Command::Console(run)) => Some(run),
+            Some(Command::Trace(trace)) => Some(&trace.run),
+            Some(Command::Top(top)) => match &top.run {
+                Some(TopCommand::Run(run)) => Some(run),
+                None => None,
+            },
+            Some(_) => None,
+        }
+    }
+
     /// Whether a person asks which guests there are.
     pub fn lists_guests(&self) -> bool {
-        match &self.command {
-            None => self.run.list,
-            Some(Command::Run(run) | Command::Console(run)) => run.list,
-            Some(Command::Trace(trace)) => trace.run.list,
-            Some(Command::Top(top)) => {
-                matches!(&top.run, Some(TopCommand::Run(run)) if run.list)
-            }
-            Some(_) => false,
-        }
+        self.run().is_some_and(|run| run.list)
+    }
+
+    /// Whether a person gives the option that does nothing any more.
+    pub fn has_per(&self) -> bool {
+        let below = match &self.command {
+            Some(Command::Linux(linux)) => Some(&linux.below),
+            Some(Command::Check(check)) => match &check.run {
+                Checked::Run(run) => Some(&run.below),
+                Checked::Linux(linux) => Some(&linux.below),
+                Checked::Exec(_) => None,
+            },
+            _ => self.run().map(|run| &run.below),
+        };
+        below.is_some_and(|below| below.per)
     }
 }
 

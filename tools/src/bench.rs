@@ -202,11 +202,10 @@ pub fn guest_paths(options: &RunOptions, progress: &Progress) -> Result<Vec<Path
     parse(&console_of(options, progress)?)
 }
 
-/// Measures the paths while program events are recorded, and QEMU looks for the instructions of a range.
+/// Measures the paths while program events are recorded.
 fn recording_paths(options: &RunOptions, progress: &Progress) -> Result<Vec<PathLength>> {
     let mut options = options.clone();
     options.guest = RECORDING_GUEST.to_owned();
-    options.events.recorded = true;
     options.sampling = Sampling::Off;
     parse_all(&console_of(options, progress)?, RECORDING_BUDGETS.iter())
 }

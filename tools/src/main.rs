@@ -72,6 +72,9 @@ fn main() -> ExitCode {
     if arguments.yes {
         consent::give();
     }
+    if arguments.has_per() {
+        progress.note("--per is no longer needed: leave it out");
+    }
     // Without a cache no step has an estimate.
     if let Ok(cache) = cache_directory::of_user() {
         durations::keep_in(cache.join("durations"));
@@ -313,14 +316,8 @@ fn look_again(arguments: &ZoomArguments, progress: &Progress) -> Result<u8> {
             Ok(0)
         }
         Zoomed::Other(directory, difference) => {
-            let remedy = match arguments.traces.is_empty() {
-                true => "",
-                false => {
-                    "; a guest that records program events itself needs --per in the first run"
-                }
-            };
             progress.note(&format!(
-                "error: the repeated run is not the first one: {difference} (what it left is in {}){remedy}",
+                "error: the repeated run is not the first one: {difference} (what it left is in {})",
                 directory.join(zoom::REPEATED).display()
             ));
             Ok(REGRESSION)

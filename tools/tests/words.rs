@@ -103,3 +103,17 @@ fn a_guests_name_without_end_is_refused_at_once() {
         began.elapsed()
     );
 }
+
+#[test]
+fn the_option_that_is_no_longer_needed_is_accepted_with_a_note() {
+    for (line, is_noted) in [
+        ("run --list --per", true),
+        ("--list --per --per-format s370", true),
+        ("run --list --per-format s370", false),
+    ] {
+        let (said, code) = measure(line, OsStr::new(""));
+        assert_eq!(code, Some(0), "{line}: {said}");
+        let notes = said.matches("--per is no longer needed").count();
+        assert_eq!(notes, usize::from(is_noted), "{line}: {said}");
+    }
+}

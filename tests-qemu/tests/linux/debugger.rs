@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use measure::{
     computer::progress::Progress, events::file, linux::Release, machine::qemu::Qemu,
-    options::Events,
+    options::execution_log::ExecutionLog,
 };
 use millimeter::link::trace;
 
@@ -166,11 +166,12 @@ fn gdb_prints_in_linux_6_1_what_it_prints_on_a_bare_qemu_that_records_events() {
     let (name, question) = (software.0, question(software, SCRIPT));
     let initrd = initrd_with_debugger();
     let answers = guest.answers_with(&question, &initrd, &OPTIONS);
-    let events = Events {
-        recorded: true,
-        ..Events::default()
+    // For a log, of which nothing is wanted, it translates one instruction at a time.
+    let log = ExecutionLog {
+        file: "/dev/null".into(),
+        addresses: 0..2,
     };
-    let natively = native::output_with(&guest, native::STORAGE, &question, &initrd, events);
+    let natively = native::output_with(&guest, native::STORAGE, &question, &initrd, Some(log));
     let above = transcript(answers.of(name));
     assert_eq!(above, transcript(section(&natively, name)));
     let begins = |line: &&str| line.starts_with("hot + 6 in section .text");

@@ -6,7 +6,7 @@ use measure::{
     computer::progress::Progress,
     linux::{LinuxOptions, native, screen::Screen},
     numbers::quantities::Storage,
-    options::{Events, RunOptions},
+    options::{RunOptions, execution_log::ExecutionLog},
 };
 use tempfile::TempDir;
 use tests_qemu::{ipl, suite};
@@ -18,16 +18,16 @@ pub const STORAGE: u64 = 491;
 
 /// The output of a guest with this many MiB of storage.
 pub fn output(guest: &Guest, storage: u64, script: &str) -> String {
-    output_with(guest, storage, script, &guest::initrd(), Events::default())
+    output_with(guest, storage, script, &guest::initrd(), None)
 }
 
-/// Like [`output`], with an archive of its own and with program events.
+/// Like [`output`], with an archive of its own and perhaps with a log.
 pub fn output_with(
     guest: &Guest,
     storage: u64,
     script: &str,
     initrd: &[u8],
-    events: Events,
+    log: Option<ExecutionLog>,
 ) -> String {
     let directory = TempDir::new().unwrap();
     let file = |name: &str, data: &[u8]| {
@@ -44,7 +44,7 @@ pub fn output_with(
             cpus: Some(guest.cpus),
             storage: Storage(storage << 20),
             rtc: ipl::DATE.parse().unwrap(),
-            events,
+            execution_log: log,
             ..RunOptions::new("linux")
         },
         ..LinuxOptions::default()

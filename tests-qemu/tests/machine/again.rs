@@ -235,10 +235,8 @@ fn a_window_with_traces_stays_the_first_run_beside_timers_signals_and_events_of_
     ] {
         stays(&First::of(guest, 10_000), None);
     }
-    // The hardware stops the guest for its own events only.
-    let mut options = ipl::options("b_per_fetch");
-    options.events.recorded = true;
-    let first = First::new(&options);
+    // It is stopped for its own events only.
+    let first = First::new(&ipl::options("b_per_fetch"));
     let mut request = first.request(None);
     request.traces = vec!["PER FETCH COUNT".to_owned()];
     assert!(matches!(first.zoom(&request), Ok(Zoomed::Same(..))));

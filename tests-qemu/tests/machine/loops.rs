@@ -45,7 +45,6 @@ impl Kind {
         options.sampling = Sampling::Off;
         options.cpus = Some(cpus);
         options.mode = mode;
-        options.events.recorded = self.0 == 3;
         options.limit = Some(Duration::from_secs(60));
         options
     }

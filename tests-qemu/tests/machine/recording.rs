@@ -19,10 +19,9 @@ use tests_qemu::{ipl, suite::test};
 /// The limit of the longest run. The run only has to end.
 const LIMIT: Duration = Duration::from_secs(1800);
 
-/// Runs the guest above the machine with program events recorded. Nothing else in it traps.
+/// Runs a guest that records program events above the machine.
 fn recorded(guest: &str) -> RunOutcome {
     let mut options = ipl::options(guest);
-    options.events.recorded = true;
     options.sampling = Sampling::Off;
     // A machine that executes one instruction at a time says seldom that it is there.
     options.silence = LIMIT;
@@ -215,7 +214,6 @@ fn events_that_bare_qemu_records_correctly_are_identified_as_on_bare_qemu() {
     const GUEST: &str = "recording-natively";
     for qemu in ipl::qemus(&Progress::Plain).unwrap() {
         let mut options = ipl::options(GUEST);
-        options.events.recorded = true;
         options.qemu = Some(qemu.path.clone());
         let above = ipl::above_with_success(&options).unwrap();
         let native = ipl::natively(GUEST, 1, Some(&qemu.path)).unwrap();
@@ -250,53 +248,12 @@ fn events_that_bare_qemu_records_correctly_are_identified_as_on_bare_qemu() {
     }
 }
 
-/// The behaviour guests that record events on one CPU.
-const RECORDING: [&str; 14] = [
-    "b_per_branch",
-    "b_per_controls",
-    "b_per_disabling",
-    "b_per_execute",
-    "b_per_executed",
-    "b_per_fetch",
-    "b_per_fetch_dat",
-    "b_per_identification",
-    "b_per_lost",
-    "b_per_registers",
-    "b_per_spaces",
-    "b_per_store",
-    "b_per_store_beside",
-    "b_per_store_dat",
-];
-
-#[test]
-fn a_qemu_records_the_same_events_and_counts_the_same_instructions_with_and_without_its_option() {
-    for qemu in ipl::qemus(&Progress::Plain).unwrap() {
-        for guest in RECORDING {
-            let [with, without] = [true, false].map(|recorded| {
-                let mut options = ipl::options(guest);
-                options.qemu = Some(qemu.path.clone());
-                options.events.recorded = recorded;
-                options.sampling = Sampling::Off;
-                ipl::above_with_success(&options).unwrap()
-            });
-            assert_eq!(with.console, without.console, "{guest}");
-            let [with, without] = [with, without].map(|run| {
-                let totals = run.report.record.totals.iter();
-                totals
-                    .map(|total| total.guest_instructions)
-                    .collect::<Vec<u64>>()
-            });
-            assert_eq!(with, without, "{guest}");
-        }
-    }
-}
-
 #[test]
 fn a_step_takes_at_most_600_instructions_of_the_machine_and_a_store_beside_a_range_at_most_400() {
     println!("{}", recorded("stepping").console);
 }
 
 #[test]
-fn the_machine_executes_nothing_for_a_range_while_the_guest_is_outside_it() {
+fn the_machine_executes_nothing_for_a_range_while_the_guest_is_outside_its_pages() {
     println!("{}", recorded("tracing").console);
 }

@@ -142,7 +142,7 @@ mod tests {
             (&options.run.guest[..], options.run.cpus),
             ("hash", Some(2))
         );
-        assert!(options.run.traces() && !options.run.events.recorded);
+        assert!(options.run.traces());
         assert_eq!(operator(&[]), ["PER BRANCH"]);
         assert_eq!(
             operator(&["--operator", "CLOCK", "-e", "FETCH"]),

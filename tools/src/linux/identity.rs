@@ -115,6 +115,7 @@ mod tests {
     use super::*;
     use crate::{
         numbers::quantities::{Kept, Sampling},
+        options::EventForm,
         symbols::{SymbolTable, places::PlaceNames},
     };
     use std::time::Duration;
@@ -244,7 +245,7 @@ mod tests {
             |options| options.cryptography = true,
             |options| options.count_traps = true,
             |options| options.operator.push("DISPLAY CPU".to_owned()),
-            |options| options.events.recorded = true,
+            |options| options.events.form = EventForm::S370,
         ];
         for change in changes {
             let mut options = options();

@@ -53,8 +53,7 @@ pub fn run(
         devices: options.run.devices.arguments(),
         version: qemu.version,
         sandbox: qemu.has_sandbox,
-        events: options.run.events.recorded,
-        log: None,
+        log: options.run.execution_log.as_ref(),
         kept: None,
     };
     let mut signed = prepared.nonce.as_ref().map(Signed::new);

@@ -113,9 +113,9 @@ pub fn check(options: &RunOptions) -> Result<()> {
             "leave --below out",
         ),
         Unserved::new(
-            options.traces() || options.events.recorded,
+            options.traces(),
             "no program-event recording",
-            "leave --per, --trace and the traces out",
+            "leave --trace and the traces out",
         ),
         Unserved::new(
             options.storage.0 > MOST_STORAGE,

@@ -49,7 +49,7 @@ pub fn levels(guest: Guest, image: &Path, options: &RunOptions) -> Result<Vec<Le
         storages.push(Storage(rest));
     }
     let innermost = options.nested as usize;
-    // The clock of a machine stands still while the one below works. It tries program events only if the run has some.
+    // The clock of a machine stands still while the one below works.
     let level = |guest, number: usize| {
         let mut options = RunOptions {
             storage: storages[number],
@@ -57,7 +57,6 @@ pub fn levels(guest: Guest, image: &Path, options: &RunOptions) -> Result<Vec<Le
             still_clock: number != innermost,
             // Counting takes instructions, so a machine that is measured does not.
             count_paths: number == 0,
-            without_events: number != 0 && !options.records_events(),
             nested: 0,
             // Only the machine right below the guest counts by the facility of the one below it.
             mode: match options.mode {

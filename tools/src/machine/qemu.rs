@@ -195,8 +195,6 @@ pub struct Setup<'a> {
     pub version: Version,
     /// Whether the QEMU runs in a sandbox.
     pub sandbox: bool,
-    /// Whether it has to stop at program events.
-    pub events: bool,
     /// The log that QEMU writes.
     pub log: Option<&'a ExecutionLog>,
     /// Whether storage is a file.
@@ -254,8 +252,7 @@ impl Setup<'_> {
             Mode::Interactive => ("single", Some("shift=0,sleep=on")),
             Mode::RealTime | Mode::Native => ("multi", None),
         };
-        let is_single = self.log.is_some()
-            || self.events && single_instruction::for_events(self.version, icount.is_some());
+        let is_single = self.log.is_some();
         let property = if is_single {
             single_instruction::property(self.version)
         } else {

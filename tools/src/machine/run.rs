@@ -437,7 +437,6 @@ fn setup<'a>(qemu: &Qemu, options: &'a RunOptions, cpus: u32, image: &'a Path) -
         devices: options.devices.arguments(),
         version: qemu.version,
         sandbox: qemu.has_sandbox,
-        events: options.stops_at_events(),
         log: options.execution_log.as_ref(),
         kept: None,
     }
@@ -948,7 +947,6 @@ pub fn run_native(options: &NativeOptions, progress: &Progress) -> Result<Native
         devices: options.devices.clone(),
         version: qemu.version,
         sandbox: qemu.has_sandbox,
-        events: false,
         log: None,
         kept: None,
     };

@@ -117,11 +117,6 @@ pub fn plan<'g>(
         } else {
             0
         }
-        | if options.without_events {
-            flags::WITHOUT_EVENTS
-        } else {
-            0
-        }
         | if options.still_clock {
             flags::STILL_CLOCK
         } else {

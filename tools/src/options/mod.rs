@@ -140,8 +140,6 @@ pub struct RunOptions {
     pub asked: Option<Asked>,
     /// The run that this one repeats, and the window in it.
     pub again: Option<Again>,
-    /// Whether the machine records no program events, and does not try whether the one below it does.
-    pub without_events: bool,
     /// Whether the guest's clock stands still while the machine works, in exact mode.
     pub still_clock: bool,
     /// How many machines are between the outermost one and the guest.
@@ -151,8 +149,6 @@ pub struct RunOptions {
 /// The program-event recording of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Events {
-    /// Whether the QEMU must be able to record them.
-    pub recorded: bool,
     /// Whether the operator may trace them. The guest need not have program-event recording.
     pub traced: bool,
     /// In which form the guest has them.
@@ -214,7 +210,6 @@ impl RunOptions {
             judgement: Judgement::default(),
             asked: None,
             again: None,
-            without_events: false,
             still_clock: false,
             nested: 0,
         }
@@ -278,16 +273,6 @@ impl RunOptions {
     /// Whether the run has addresses that want names: of samples, traced events or counted instructions.
     pub fn has_addresses(&self) -> bool {
         self.takes_samples() || self.traces() || self.count.is_some()
-    }
-
-    /// Whether the guest, the operator or the machine records program events.
-    pub fn records_events(&self) -> bool {
-        self.stops_at_events() || self.traces() || self.exact_caches.is_some()
-    }
-
-    /// Whether QEMU has to stop at program events.
-    pub const fn stops_at_events(&self) -> bool {
-        self.events.recorded
     }
 
     /// Whether it is a run that is performed again, with traces in its window.

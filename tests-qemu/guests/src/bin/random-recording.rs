@@ -19,7 +19,7 @@ use guests::workload::text::Generator;
 guests::clause!(
     "System/370 Principles of Operation, Program-Event Recording, General-Register Alteration",
     native = false,
-    options = "--per --no-sampling"
+    options = "--no-sampling"
 );
 guests::guest!(run);
 

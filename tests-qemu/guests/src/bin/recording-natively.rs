@@ -15,7 +15,6 @@ use guests::{dat, lowcore};
 guests::clause!(
     "System/370 Principles of Operation, Program-Event Recording; z/Architecture Principles of Operation, Program-Event Recording",
     native = true,
-    options = "--per"
 );
 guests::guest!(run);
 

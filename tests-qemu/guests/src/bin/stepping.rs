@@ -14,7 +14,7 @@ use guests::recording::{OPERANDS, REGISTERS, Run, STORE, text as place_of_text};
 guests::clause!(
     "measure: instructions of a single step, and of a store beside a range",
     native = false,
-    options = "--per --no-sampling"
+    options = "--no-sampling"
 );
 guests::guest!(run);
 

@@ -1,4 +1,4 @@
-//! QEMU, told to translate one instruction at a time.
+//! QEMU, told to translate one instruction at a time, so that its log has each.
 //!
 //! Since version 8.1 this is a property of the accelerator. Earlier versions have an option instead, which later ones
 //! do not know.
@@ -8,16 +8,6 @@ pub type Version = (u32, u32, u32);
 
 /// The first version with the property.
 const PROPERTY_SINCE: Version = (8, 1, 0);
-
-/// The first version whose PER interruptions store the state after the last instruction even when it translates
-/// several at a time. Earlier ones store a condition code that is out of date.
-const EVENTS_SINCE: Version = (10, 0, 0);
-
-/// Whether a version needs this for program-event recording. Any version that counts instructions does: at an event
-/// it charges all instructions that it translated together.
-pub fn for_events(version: Version, counts: bool) -> bool {
-    counts || version < EVENTS_SINCE
-}
 
 /// The property, to follow the accelerator's others.
 pub fn property(version: Version) -> &'static str {

@@ -33,7 +33,6 @@ fn setup(mode: Mode, rtc: Rtc) -> Setup<'static> {
         devices: Vec::new(),
         version: (7, 2, 22),
         sandbox: true,
-        events: false,
         log: None,
         kept: None,
     }
@@ -105,27 +104,6 @@ fn each_version_of_qemu_has_its_own_options_to_log_each_instruction() {
         "{new}"
     );
     assert_eq!(line((10, 0, 2)), new);
-}
-
-#[test]
-fn events_are_recorded_one_instruction_at_a_time_by_a_qemu_that_would_charge_or_confuse_several() {
-    let line = |version, mode| {
-        let setup = Setup {
-            version,
-            events: true,
-            ..setup(mode, Rtc::Now)
-        };
-        setup.arguments().join(" ")
-    };
-    assert!(line((7, 2, 22), Mode::Exact).ends_with(" -singlestep"));
-    assert!(line((7, 2, 22), Mode::RealTime).ends_with(" -singlestep"));
-    assert!(line((10, 0, 2), Mode::Exact).contains("one-insn-per-tb=on"));
-    assert!(line((9, 2, 0), Mode::RealTime).contains("one-insn-per-tb=on"));
-    let exact = line((10, 0, 2), Mode::RealTime);
-    assert!(
-        !exact.contains("one-insn") && !exact.contains("singlestep"),
-        "{exact}"
-    );
 }
 
 #[test]
