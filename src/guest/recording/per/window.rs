@@ -233,6 +233,8 @@ pub fn look<H: Hardware>(
     let (of, _) = spaces(cpu);
     let copies = &mut traces.copies;
     let text = fetch(configuration, hardware, copies, of, next.address_mask(), at);
+    // To look may have made room.
+    copied::settle(hardware, copies);
     text.is_none().then(|| copies::look(copies, old))
 }
 
