@@ -333,9 +333,7 @@ fn exit_counted(
     ) -> Psw,
 ) {
     if let Some(of) = executions(cpu) {
-        let Executions {
-            counting, waiting, ..
-        } = of.counted;
+        let Executions { counting, waiting } = of.counted;
         let each = &mut |entry| waiting.add(entry);
         let real = choose(of.vcpu, of.configuration, of.native, counting, each);
         lowcore::set_exit_psw(real);

@@ -1,8 +1,9 @@
 //! The guest executes copies of its text, in which the machine replaces instructions at which it is to stop.
 //!
 //! Where the guest stops, and what is done there, is the business of [`counts`](super::counts) and of the
-//! [traces of a window](super::per::window). Any other trap comes as in a run without copies, and is handled as there. The CPU, its account and
-//! its shadow are those of that run: everything here is beside them, and the caller sets the clock back by what it takes.
+//! [traces of a window](super::per::window). Any other trap comes as in a run without copies, and is handled as there. The CPU,
+//! its account and its shadow are those of that run and nothing here changes them, but for general registers that a branch
+//! alters; the caller sets the clock back by what all this takes.
 //!
 //! The copies and their tables are in [`copied`].
 
@@ -19,12 +20,12 @@ use arch::psw::{ADDRESS_SPACE, ADDRESSING_64, EXTERNAL, IO, Psw, SECONDARY_SPACE
 use arch::table::{TEID_ADDRESS, TEID_SPACE};
 use insn::branch::{Site, Target, branch};
 use insn::executed::is_execute;
-use insn::{length, sensitive};
+use insn::{length, modified_target, sensitive};
 use link::loader::COUNTING_STORAGE;
 
 const _: () = assert!(CopiesArea::LENGTH <= COUNTING_STORAGE);
 
-/// What a program interruption is.
+/// A program interruption.
 #[derive(Clone, Copy, Debug)]
 pub struct Interrupted {
     /// The old PSW.
@@ -176,11 +177,14 @@ pub(super) fn is_possible(cpu: &Vcpu) -> bool {
 /// the PSW that the hardware is to have.
 pub(super) fn leave<H: Hardware, C: AsMut<Copies>>(
     cpu: &Vcpu,
+    configuration: &Configuration,
     hardware: &mut H,
     owner: &mut C,
     real: Psw,
     mut prepare: impl FnMut(&mut H, &mut C),
 ) -> Psw {
+    copied::catch_up(cpu, configuration, owner.as_mut());
+    note_loaded(cpu, owner.as_mut());
     for _ in 0..2 {
         prepare(hardware, owner);
         let copies = owner.as_mut();
@@ -229,7 +233,7 @@ pub(super) const fn spaces(cpu: &Vcpu) -> (u64, u64) {
 }
 
 /// Notes what the run itself has loaded meanwhile.
-pub(super) fn note_loaded(cpu: &Vcpu, copies: &mut Copies) {
+fn note_loaded(cpu: &Vcpu, copies: &mut Copies) {
     if copies.first_run != cpu.shadow.spaces_loaded {
         copies.first_run = cpu.shadow.spaces_loaded;
         copies.loaded = [copies.first_run[0], copies.first_run[6]];
@@ -287,6 +291,14 @@ pub(super) fn perform<H: Hardware>(
     })
 }
 
+/// The PSW of the hardware when the guest goes on at `next`.
+pub(super) const fn as_next(real: Psw, next: Psw) -> Psw {
+    Psw {
+        mask: real.mask & !ADDRESSING_64 | next.mask & ADDRESSING_64,
+        address: next.address,
+    }
+}
+
 /// Whether a text is that of a branch that the machine below has. QEMU has no BRANCH AND SET MODE and no BRANCH AND SAVE AND SET
 /// MODE: they are left to it.
 pub(super) fn is_branch(configuration: &Configuration, text: &[u8; 6]) -> bool {
@@ -307,7 +319,7 @@ pub(super) fn is_branch(configuration: &Configuration, text: &[u8; 6]) -> bool {
 }
 
 /// A doubleword of the guest's storage, if the shadow has its pages.
-pub(super) fn load_operand<H: Hardware>(
+fn load_operand<H: Hardware>(
     configuration: &Configuration,
     hardware: &H,
     operands: u64,
@@ -361,6 +373,63 @@ pub(super) fn fetch<H: Hardware>(
     let text = text.at(hardware, offset);
     let is_whole = behind.is_some() || offset + length(text[0]) as u64 <= PAGE;
     is_whole.then_some(text)
+}
+
+/// An instruction, or the target of an EXECUTE.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Instruction {
+    /// The text.
+    pub text: [u8; 6],
+    /// Where the text is.
+    pub from: u64,
+    /// Where the instruction is.
+    at: u64,
+    /// The bytes of the instruction.
+    pub length: u64,
+}
+
+impl Instruction {
+    /// Whether it is the target of an EXECUTE.
+    pub const fn is_executed(&self) -> bool {
+        self.from != self.at
+    }
+
+    /// Whether an address is in the text that an EXECUTE leads to.
+    pub fn has_target_at(&self, at: u64) -> bool {
+        self.is_executed() && at.wrapping_sub(self.from) < length(self.text[0]) as u64
+    }
+}
+
+/// What the guest executes with the instruction at an address, with the general registers of the CPU: the copies have its pages.
+pub(super) fn executed<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    copies: &mut Copies,
+    (of, mask): (u64, u64),
+    at: u64,
+) -> Option<Instruction> {
+    let text = fetch(configuration, hardware, copies, of, mask, at)?;
+    let own = Instruction {
+        text,
+        from: at,
+        at,
+        length: length(text[0]) as u64,
+    };
+    if !is_execute(u16::from_be_bytes([text[0], text[1]])) {
+        return Some(own);
+    }
+    let target = insn::target(&insn::decode(&text), at, &cpu.general);
+    let found = target.and_then(|(target, r1)| {
+        let from = target & mask;
+        let text = fetch(configuration, hardware, copies, of, mask, from)?;
+        Some(Instruction {
+            text: modified_target(text, r1, &cpu.general),
+            from,
+            ..own
+        })
+    });
+    Some(found.unwrap_or(own))
 }
 
 /// The copies become what they were before something was to be put back.

@@ -23,7 +23,7 @@ mod regions;
 
 use crate::hardware::Hardware;
 use crate::recording::copies::{
-    self, Interrupted, Performed, Text, as_first_run, fetch, is_replaced, note_loaded, overhead,
+    self, Interrupted, Performed, Text, as_first_run, as_next, executed, is_replaced, overhead,
     perform, put_back, rest, spaces,
 };
 use crate::state::configuration::Configuration;
@@ -34,9 +34,6 @@ use arch::address::{PAGE, Real, Virtual};
 use arch::interruption::ProgramInterruption;
 use arch::psw::{ADDRESSING_64, DAT, PROBLEM, Psw};
 use blocks::{Block, Context, Each};
-use insn::branch::{Site, Target, branch};
-use insn::executed::is_execute;
-use insn::{length, modified_target};
 use link::counts;
 
 /// The most bytes between where the guest was interrupted and where its instructions end: an instruction that the machine
@@ -190,8 +187,6 @@ fn follow<H: Hardware>(
     if !copies::is_possible(cpu) {
         return rest(cpu, hardware, &mut counting.copies, real);
     }
-    copied::catch_up(cpu, configuration, &mut counting.copies);
-    note_loaded(cpu, &mut counting.copies);
     let (of, _) = spaces(cpu);
     let context = context(cpu, next);
     let place = regions::Place {
@@ -205,19 +200,26 @@ fn follow<H: Hardware>(
         counting.copies.epoch += 1;
     }
     counting.salt = context.parameter ^ context.state;
-    copies::leave(cpu, hardware, counting, real, |hardware, counting| {
-        counting.chain.clear();
-        counting.reads_clock = false;
-        counting.region = None;
-        if counting.behind_branch {
-            let start = next.address & place.mask;
-            counting.region =
-                regions::enter(configuration, hardware, counting, &place, start, each);
-        }
-        if counting.region.is_none() {
-            find_chain(configuration, hardware, counting, of, context, next, each);
-        }
-    })
+    copies::leave(
+        cpu,
+        configuration,
+        hardware,
+        counting,
+        real,
+        |hardware, counting| {
+            counting.chain.clear();
+            counting.reads_clock = false;
+            counting.region = None;
+            if counting.behind_branch {
+                let start = next.address & place.mask;
+                counting.region =
+                    regions::enter(configuration, hardware, counting, &place, start, each);
+            }
+            if counting.region.is_none() {
+                find_chain(configuration, hardware, counting, of, context, next, each);
+            }
+        },
+    )
 }
 
 /// For which program the guest executes instructions, and in which state.
@@ -309,31 +311,18 @@ fn at_branch<H: Hardware>(
     let old = cpu.interrupted_psw(interrupted.old);
     let mask = old.address_mask();
     let here = old.address.wrapping_sub(interrupted.length()) & mask;
-    let mut text = fetch(
+    let instruction = executed(
+        cpu,
         configuration,
         hardware,
         &mut counting.copies,
-        of,
-        mask,
+        (of, mask),
         here,
     )?;
-    let mut from = here;
+    let (from, own_length) = (instruction.from, instruction.length);
     let mut should = 1;
     let mut charged = configuration.charges.of(interrupted.code()) as u64;
-    let own_length = length(text[0]) as u64;
-    if is_execute(u16::from_be_bytes([text[0], text[1]])) {
-        let execute = insn::decode(&text);
-        let (target, r1) = insn::target(&execute, here, &cpu.general)?;
-        from = target & mask;
-        text = fetch(
-            configuration,
-            hardware,
-            &mut counting.copies,
-            of,
-            mask,
-            from,
-        )?;
-        text = modified_target(text, r1, &cpu.general);
+    if instruction.is_executed() {
         should = 2;
         charged += u64::from(configuration.charges.execute);
     }
@@ -354,7 +343,14 @@ fn at_branch<H: Hardware>(
         address: here,
         ..old
     };
-    let performed = perform(cpu, configuration, hardware, at, own_length, (&text, from));
+    let performed = perform(
+        cpu,
+        configuration,
+        hardware,
+        at,
+        own_length,
+        (&instruction.text, from),
+    );
     let (mut next, mut executed, mut end) = (at, until, here);
     match performed {
         Performed::To(psw) => {
@@ -380,10 +376,7 @@ fn at_branch<H: Hardware>(
     attribute(hardware, counting, done, end, 0, each);
     counting.done = executed;
     counting.behind_branch = is_performed;
-    let real = Psw {
-        mask: interrupted.old.mask & !ADDRESSING_64 | next.mask & ADDRESSING_64,
-        address: next.address,
-    };
+    let real = as_next(interrupted.old, next);
     let real = follow(cpu, configuration, hardware, counting, next, real, each);
     // The clock has charged for the branch what it would have charged without counting.
     let own = if is_performed { should } else { 0 };
@@ -416,37 +409,27 @@ fn at_leaf<H: Hardware>(
         + 1;
     let done = executed.wrapping_sub(counting.done);
     let leaf = regions::leaf(hardware, counting, region, (here, done))?;
-    let site = Site {
-        at: here,
-        next: here.wrapping_add(interrupted.length()),
-        length_code: (interrupted.length() / 2) as u8,
+    let at = Psw {
+        address: here,
+        ..old
     };
-    let branch = branch(&leaf.text, &site, &cpu.general, old.mask)?;
-    let address = match branch.target {
-        Some(Target::Address(at)) => at,
-        Some(Target::Stored(_)) => return None,
-        None if site.next & !mask != 0 => return None,
-        None => site.next,
-    };
-    if branch.addressing != old.mask & ADDRESSING_64 {
+    let length = interrupted.length();
+    let performed = perform(cpu, configuration, hardware, at, length, (&leaf.text, here));
+    let Performed::To(next) = performed else {
         return None;
-    }
-    if let Some((register, value)) = branch.changed {
-        cpu.general[usize::from(register & 15)] = value;
-    }
+    };
     regions::count(hardware, &leaf);
     counting.counted += done;
     counting.done = executed;
     counting.behind_branch = true;
-    let real = Psw {
-        address,
-        ..interrupted.old
-    };
-    counting.region = regions::find(hardware, counting, address);
+    let real = as_next(interrupted.old, next);
+    counting.region = None;
+    if (next.mask ^ old.mask) & ADDRESSING_64 == 0 {
+        counting.region = regions::find(hardware, counting, next.address);
+    }
     if counting.region.is_some() {
         return Some((real, overhead - 1));
     }
-    let next = Psw { address, ..old };
     let real = follow(cpu, configuration, hardware, counting, next, real, each);
     Some((real, overhead - 1))
 }

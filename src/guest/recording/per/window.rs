@@ -15,7 +15,7 @@ use super::watched::{begin, note_control};
 use crate::delivery;
 use crate::hardware::Hardware;
 use crate::recording::copies::{
-    self, Interrupted, Performed, as_first_run, fetch, is_branch, is_replaced, note_loaded,
+    self, Interrupted, Performed, as_first_run, as_next, executed, fetch, is_branch, is_replaced,
     overhead, perform, put_back, reads_clock, spaces,
 };
 use crate::state::configuration::Configuration;
@@ -24,9 +24,9 @@ use crate::state::window_traces::WindowTraces;
 use crate::storage::shadow::copied;
 use arch::address::{PAGE, Real, Virtual};
 use arch::interruption::{Class, Ending, ProgramInterruption, ending};
-use arch::psw::{ADDRESSING_64, Psw};
+use arch::psw::Psw;
 use insn::executed::is_execute;
-use insn::{length, modified_target, sensitive};
+use insn::{length, sensitive};
 use link::trace::Event;
 use per::trace::Traces;
 
@@ -273,7 +273,14 @@ pub fn stopped<H: Hardware>(
     let mask = old.address_mask();
     let here = old.address.wrapping_sub(interrupted.length()) & mask;
     let (of, _) = spaces(cpu);
-    let instruction = executed(cpu, configuration, hardware, traces, (of, mask), here)?;
+    let instruction = executed(
+        cpu,
+        configuration,
+        hardware,
+        &mut traces.copies,
+        (of, mask),
+        here,
+    )?;
     let mut charged = configuration.charges.of(interrupted.code()) as u64;
     let is_stop = traces.stop == Some(here);
     if !is_stop {
@@ -317,8 +324,7 @@ pub fn stopped<H: Hardware>(
         match perform(cpu, configuration, hardware, next, length, text) {
             Performed::To(target) => {
                 next = target;
-                real.mask = real.mask & !ADDRESSING_64 | next.mask & ADDRESSING_64;
-                real.address = next.address;
+                real = as_next(real, next);
                 own = 1 + u64::from(instruction.is_executed());
                 total += own;
                 traces.after_branch = true;
@@ -366,14 +372,19 @@ fn go_on<H: Hardware>(
         return copies::rest(cpu, hardware, &mut traces.copies, real);
     }
     watch(cpu, configuration, hardware, traces, next, total);
-    copied::catch_up(cpu, configuration, &mut traces.copies);
-    note_loaded(cpu, &mut traces.copies);
     let cpu = &*cpu;
-    copies::leave(cpu, hardware, traces, real, |hardware, traces| {
-        put_back(hardware, &mut traces.copies);
-        let rest = traces.due.saturating_sub(total);
-        traces.stop = replace_next(cpu, configuration, hardware, traces, (next, rest));
-    })
+    copies::leave(
+        cpu,
+        configuration,
+        hardware,
+        traces,
+        real,
+        |hardware, traces| {
+            put_back(hardware, &mut traces.copies);
+            let rest = traces.due.saturating_sub(total);
+            traces.stop = replace_next(cpu, configuration, hardware, traces, (next, rest));
+        },
+    )
 }
 
 /// Watches the instruction at a PSW, with the general registers of the CPU, if it concerns a trace and is not watched yet. The
@@ -397,63 +408,6 @@ fn watch<H: Hardware>(
     }
 }
 
-/// An instruction, or the target of an EXECUTE.
-#[derive(Clone, Copy, Debug)]
-struct Instruction {
-    text: [u8; 6],
-    /// Where the text is.
-    from: u64,
-    /// Where the instruction is.
-    at: u64,
-    /// The bytes of the instruction.
-    length: u64,
-}
-
-impl Instruction {
-    /// Whether it is the target of an EXECUTE.
-    const fn is_executed(&self) -> bool {
-        self.from != self.at
-    }
-
-    /// Whether an address is in the text that an EXECUTE leads to.
-    fn has_target_at(&self, at: u64) -> bool {
-        self.is_executed() && at.wrapping_sub(self.from) < length(self.text[0]) as u64
-    }
-}
-
-/// What the guest executes with the instruction at an address, with the general registers of the CPU: the copies have its pages.
-fn executed<H: Hardware>(
-    cpu: &Vcpu,
-    configuration: &Configuration,
-    hardware: &mut H,
-    traces: &mut WindowTraces,
-    (of, mask): (u64, u64),
-    at: u64,
-) -> Option<Instruction> {
-    let copies = &mut traces.copies;
-    let text = fetch(configuration, hardware, copies, of, mask, at)?;
-    let own = Instruction {
-        text,
-        from: at,
-        at,
-        length: length(text[0]) as u64,
-    };
-    if !is_execute(u16::from_be_bytes([text[0], text[1]])) {
-        return Some(own);
-    }
-    let target = insn::target(&insn::decode(&text), at, &cpu.general);
-    let found = target.and_then(|(target, r1)| {
-        let from = target & mask;
-        let text = fetch(configuration, hardware, copies, of, mask, from)?;
-        Some(Instruction {
-            text: modified_target(text, r1, &cpu.general),
-            from,
-            ..own
-        })
-    });
-    Some(found.unwrap_or(own))
-}
-
 /// Replaces the instruction at which the guest stops that goes on at this PSW with the general registers of the CPU, after `rest`
 /// instructions at most. Returns its address; `None` if the hardware misses something before.
 fn replace_next<H: Hardware>(
@@ -468,7 +422,14 @@ fn replace_next<H: Hardware>(
     let first_at = next.address & mask;
     // Nothing is known of what cannot be fetched.
     traces.reads_clock = true;
-    let first = executed(cpu, configuration, hardware, traces, (of, mask), first_at)?;
+    let first = executed(
+        cpu,
+        configuration,
+        hardware,
+        &mut traces.copies,
+        (of, mask),
+        first_at,
+    )?;
     renew(configuration, hardware, traces, (of, mask), first_at)?;
     if rest == 0 || is_branch(configuration, &first.text) {
         traces.reads_clock = false;
