@@ -18,6 +18,18 @@ pub enum Class {
     InputOutput,
 }
 
+impl Class {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Restart,
+        Self::External,
+        Self::SupervisorCall,
+        Self::Program,
+        Self::MachineCheck,
+        Self::InputOutput,
+    ];
+}
+
 /// How an instruction with a program exception ends, which determines what the old PSW designates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {

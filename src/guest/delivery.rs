@@ -260,6 +260,23 @@ pub fn last_program<H: Hardware>(
     (new == cpu.psw.address).then_some((identification as u16, Psw { mask, address }))
 }
 
+/// The old PSW of the last interruption, and the address in the new PSW, if the guest now goes on there, or so many bytes after
+/// it.
+pub fn last<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    bytes: u64,
+) -> Option<(Psw, u64)> {
+    let area = storage::prefix_area(cpu, configuration, hardware)?;
+    Class::ALL.into_iter().find_map(|class| {
+        let [mask, new] = hardware.load_pair(area.at(lowcore::new_psw(class)));
+        let is_new = mask == cpu.psw.mask && cpu.psw.address.wrapping_sub(new) <= bytes;
+        let [mask, address] = hardware.load_pair(area.at(lowcore::old_psw(class)));
+        is_new.then_some((Psw { mask, address }, new))
+    })
+}
+
 /// Stores the old PSW of a class and loads its new PSW, whether valid or not.
 #[inline(always)]
 fn exchange<H: Hardware>(cpu: &mut Vcpu, hardware: &mut H, area: PrefixArea, class: Class) -> Psw {

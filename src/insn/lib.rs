@@ -20,6 +20,8 @@
 //! - [`references`] determines which storage operands an instruction accessed.
 //! - [`placed`] determines in which general registers it placed values.
 //!
+//! [`linkage`] tells calls and returns by the convention of programs.
+//!
 //! [`relative`] has the instructions whose operand the architecture finds in the space of the instructions.
 
 #![cfg_attr(not(test), no_std)]
@@ -31,6 +33,7 @@ pub mod executed;
 pub mod flow;
 mod format;
 pub mod instruction;
+pub mod linkage;
 mod offsets;
 pub mod opcodes;
 pub mod operand;

@@ -65,7 +65,7 @@ pub const COMMANDS_LENGTH: usize = 1024;
 
 /// Bytes of storage, for each CPU, that a machine has at the end, beyond that of the run, if the guest
 /// [executes copies](LoaderBlock::executes_copies).
-pub const COUNTING_STORAGE: u64 = 16 << 20;
+pub const COUNTING_STORAGE: u64 = 32 << 20;
 
 /// The first character of a command to issue when every CPU waits and no timer is armed: the next such
 /// command each time.

@@ -11,6 +11,8 @@
 //! A branch that leads back to where the guest has gone on is left as it is: the guest goes round freely, and the number of
 //! instructions says how often.
 //!
+//! Calls and returns are among the branches that it counts; `counts/calls.rs` follows them.
+//!
 //! Any other trap comes as in a run without counting, and is handled as there. Instructions up to it are counted in the same
 //! way. The CPU, its account and its shadow are those of that run: everything here is beside them, and the caller sets the
 //! clock back by what it takes.
@@ -19,6 +21,7 @@
 //! that records events itself.
 
 mod blocks;
+mod calls;
 mod regions;
 
 use crate::hardware::Hardware;
@@ -27,13 +30,13 @@ use crate::recording::copies::{
     perform, put_back, rest, spaces,
 };
 use crate::state::configuration::Configuration;
-use crate::state::counting::{Counting, States};
+use crate::state::counting::{Context, Counting, States};
 use crate::state::vcpu::Vcpu;
 use crate::storage::shadow::copied;
 use arch::address::{PAGE, Real, Virtual};
 use arch::interruption::ProgramInterruption;
 use arch::psw::{ADDRESSING_64, DAT, PROBLEM, Psw};
-use blocks::{Block, Context, Each};
+use blocks::{Block, Each};
 use link::counts;
 
 /// The most bytes between where the guest was interrupted and where its instructions end: an instruction that the machine
@@ -63,7 +66,9 @@ pub fn trapped<H: Hardware>(
     arrive(cpu, hardware, counting, each);
     counting.behind_branch = false;
     counting.copies.epoch += 1;
+    let was_skipped = counting.skips;
     counting.skips = !(is_wanted && counting.states.have(cpu.psw));
+    calls::trapped(cpu, configuration, hardware, counting, was_skipped, each);
     go_on(cpu, configuration, hardware, counting, cpu.psw, real, each)
 }
 
@@ -105,6 +110,9 @@ pub fn interrupted<H: Hardware>(
     account_for(hardware, counting, done, next, each);
     counting.done = executed;
     counting.skips = skips;
+    if !skips {
+        calls::go_on(cpu, hardware, counting, next, None, each);
+    }
     let real = as_first_run(cpu, old);
     go_on(cpu, configuration, hardware, counting, next, real, each)
 }
@@ -168,6 +176,7 @@ pub fn finish<H: Hardware>(
     each: &mut Each<'_>,
 ) {
     arrive(cpu, hardware, counting, each);
+    calls::give_all(hardware, counting, each);
     blocks::give_all(hardware, counting, each);
     regions::give_all(hardware, counting, each);
 }
@@ -199,7 +208,7 @@ fn follow<H: Hardware>(
         counting.addressing = addressing;
         counting.copies.epoch += 1;
     }
-    counting.salt = context.parameter ^ context.state;
+    counting.context = context;
     copies::leave(
         cpu,
         configuration,
@@ -376,6 +385,10 @@ fn at_branch<H: Hardware>(
     attribute(hardware, counting, done, end, 0, each);
     counting.done = executed;
     counting.behind_branch = is_performed;
+    if is_performed {
+        let branch = (&instruction.text, here, own_length);
+        calls::branched(hardware, counting, branch, next, each);
+    }
     let real = as_next(interrupted.old, next);
     let real = follow(cpu, configuration, hardware, counting, next, real, each);
     // The clock has charged for the branch what it would have charged without counting.
@@ -418,10 +431,13 @@ fn at_leaf<H: Hardware>(
     let Performed::To(next) = performed else {
         return None;
     };
-    regions::count(hardware, &leaf);
+    regions::count(hardware, counting, region, &leaf, each);
     counting.counted += done;
+    counting.following.pass(done);
     counting.done = executed;
     counting.behind_branch = true;
+    let branch = (&leaf.text, here, length);
+    calls::branched(hardware, counting, branch, next, each);
     let real = as_next(interrupted.old, next);
     counting.region = None;
     if (next.mask ^ old.mask) & ADDRESSING_64 == 0 {
@@ -585,6 +601,18 @@ fn attribute<H: Hardware>(
     if (done as i64) <= 0 {
         return;
     }
+    find_executed(hardware, counting, region, (done, here, near), each);
+    counting.following.pass(done);
+}
+
+/// Counts so many instructions, of a region or of the chain.
+fn find_executed<H: Hardware>(
+    hardware: &mut H,
+    counting: &mut Counting,
+    region: Option<u16>,
+    (done, here, near): (u64, u64, u64),
+    each: &mut Each<'_>,
+) {
     if let Some(region) = region {
         if regions::attribute(hardware, counting, region, (done, here, near), each) {
             counting.counted += done;

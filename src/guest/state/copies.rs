@@ -25,6 +25,21 @@ pub(crate) const REGION: u64 = 1024;
 /// How many regions there are.
 pub(crate) const REGIONS: u64 = 2048;
 
+/// Bytes of what is known of the calls of a routine from one place.
+pub(crate) const CALLS: u64 = 64;
+
+/// From how many places routines can be called.
+pub(crate) const SITES: u64 = 16384;
+
+/// Bytes of a call that has not ended.
+pub(crate) const ACTIVE: u64 = 32;
+
+/// How many of them are followed in a program.
+pub(crate) const DEEPEST: u64 = 4096;
+
+/// How many programs have calls that have not ended.
+pub(crate) const STACKS: usize = 64;
+
 /// How many doublewords of copies can be put back.
 pub(crate) const EDITS: usize = 16;
 
@@ -40,14 +55,19 @@ pub(crate) struct CopiesArea(Real);
 
 impl CopiesArea {
     /// Bytes that it takes.
-    pub(crate) const LENGTH: u64 =
-        COPIES * PAGE + TABLES + BLOCKS * BLOCK + COPIES * 16 + REGIONS * REGION;
+    pub(crate) const LENGTH: u64 = COPIES * PAGE
+        + TABLES
+        + BLOCKS * BLOCK
+        + COPIES * 16
+        + REGIONS * REGION
+        + SITES * CALLS
+        + STACKS as u64 * DEEPEST * ACTIVE;
 
-    /// What must be zeros at first, the blocks, the owners and the regions: where it begins, and its bytes.
+    /// What must be zeros at first, the blocks, the owners, the regions and the calls: where it begins, and its bytes.
     pub(crate) const fn zeros(self) -> (Real, u64) {
         (
             self.block(0),
-            BLOCKS * BLOCK + COPIES * 16 + REGIONS * REGION,
+            BLOCKS * BLOCK + COPIES * 16 + REGIONS * REGION + SITES * CALLS,
         )
     }
 
@@ -74,6 +94,17 @@ impl CopiesArea {
     /// A region.
     pub(crate) const fn region(self, number: u64) -> Real {
         self.owner(COPIES).offset(number * REGION)
+    }
+
+    /// What is known of the calls of a routine from one place.
+    pub(crate) const fn calls(self, number: u64) -> Real {
+        self.region(REGIONS).offset(number * CALLS)
+    }
+
+    /// A call of a program that has not ended. The first of them has number zero.
+    pub(crate) const fn active(self, stack: usize, number: u64) -> Real {
+        self.calls(SITES)
+            .offset((stack as u64 * DEEPEST + number) * ACTIVE)
     }
 }
 

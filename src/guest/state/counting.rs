@@ -1,7 +1,7 @@
 //! What a CPU needs to count every execution of every instruction. What is done with it is in
 //! [`recording::counts`](crate::recording::counts).
 
-use crate::state::copies::Copies;
+use crate::state::copies::{Copies, STACKS};
 use arch::address::Real;
 use arch::psw::{PROBLEM, Psw};
 
@@ -31,6 +31,88 @@ impl States {
     }
 }
 
+/// For which program instructions are executed, and in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Context {
+    /// The program parameter.
+    pub(crate) parameter: u64,
+    /// The address-space number and the bits of [`CountEntry::state`](link::counts::CountEntry::state), in the left half.
+    pub(crate) state: u64,
+}
+
+impl Context {
+    /// Of an address-space number and such bits.
+    pub(crate) const fn new(parameter: u64, asn: u16, state: u16) -> Self {
+        Self {
+            parameter,
+            state: (asn as u64) << 48 | (state as u64) << 32,
+        }
+    }
+
+    /// The address-space number.
+    pub(crate) const fn asn(self) -> u16 {
+        (self.state >> 48) as u16
+    }
+
+    /// The bits.
+    pub(crate) const fn bits(self) -> u16 {
+        (self.state >> 32) as u16
+    }
+}
+
+/// Whose calls have not ended: of a program parameter, and in problem state of a space.
+pub(crate) type Owner = [u64; 2];
+
+/// The calls of a program that have not ended. The calls are in storage.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stack {
+    /// Which one it is.
+    pub(crate) number: usize,
+    /// The program.
+    pub(crate) owner: Owner,
+    /// How many calls it has.
+    pub(crate) depth: u64,
+    /// How many further ones there was no room for.
+    pub(crate) deeper: u64,
+    /// The instructions of the program that were executed.
+    pub(crate) clock: u64,
+    /// When the program last went on: the number of changes of programs before.
+    pub(crate) turn: u64,
+}
+
+/// What could not be matched of calls and returns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct UnmatchedCalls {
+    /// Branches on general register 14 to an address to which no call returns.
+    pub(crate) returns: u64,
+    /// Calls that ended because one before them did.
+    pub(crate) abandoned: u64,
+    /// Calls whose instructions are not known, because there was no room for them.
+    pub(crate) not_followed: u64,
+}
+
+/// Calls that are followed.
+#[derive(Debug, Default)]
+pub(crate) struct Following {
+    /// Those of the program that the CPU executes, if it has some.
+    pub(crate) now: Option<Stack>,
+    /// Those of all programs, but for what changes with each call.
+    pub(crate) all: heapless::Vec<Stack, STACKS>,
+    /// How often another program went on.
+    pub(crate) turns: u64,
+    /// What could not be matched.
+    pub(crate) unmatched: UnmatchedCalls,
+}
+
+impl Following {
+    /// The program has executed so many instructions.
+    pub(crate) fn pass(&mut self, done: u64) {
+        if let Some(now) = &mut self.now {
+            now.clock = now.clock.wrapping_add(done);
+        }
+    }
+}
+
 /// The counting of one CPU.
 #[derive(Debug)]
 pub struct Counting {
@@ -43,8 +125,10 @@ pub struct Counting {
     pub(crate) region: Option<u16>,
     /// The addressing mode for which the regions of the epoch are.
     pub(crate) addressing: u64,
-    /// What makes the regions of different programs have different places.
-    pub(crate) salt: u64,
+    /// The program that the guest executes.
+    pub(crate) context: Context,
+    /// Its calls.
+    pub(crate) following: Following,
     /// Which place of a region is given up next.
     pub(crate) next_region: u64,
     /// The cycles in the account when the machine last left to the guest.
@@ -75,7 +159,8 @@ impl Counting {
             chain: heapless::Vec::new(),
             region: None,
             addressing: 0,
-            salt: 0,
+            context: Context::new(0, 0, 0),
+            following: Following::default(),
             next_region: 0,
             total: 0,
             done: 0,

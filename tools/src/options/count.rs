@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn qemu_has_more_storage_for_the_counts_of_each_cpu_and_the_run_has_its_own() {
         let options = counting(|_| ());
-        assert_eq!(storage_below(&options, 2), Storage((512 + 32) << 20));
+        assert_eq!(storage_below(&options, 2), Storage((512 + 64) << 20));
         let without = RunOptions::default();
         assert_eq!(storage_below(&without, 2), without.storage);
         let fits = |storage, cpus| {
@@ -355,11 +355,11 @@ mod tests {
                 assert_eq!(fits(storage, cpus), Ok(()), "{storage} {cpus}");
             }
         }
-        // Increments of 32 MiB.
-        assert_eq!(fits(16 << 30, 2), Ok(()));
-        let refusal = fits(16 << 30, 3).unwrap_err();
+        // Increments of 64 MiB.
+        assert_eq!(fits(32 << 30, 2), Ok(()));
+        let refusal = fits(32 << 30, 3).unwrap_err();
         assert!(
-            refusal.contains("16G") && refusal.contains("48M"),
+            refusal.contains("32G") && refusal.contains("96M"),
             "{refusal}"
         );
     }

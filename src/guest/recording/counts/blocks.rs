@@ -13,11 +13,12 @@ use crate::hardware::Hardware;
 use crate::recording::copies::{Text, is_branch, reads_clock};
 use crate::state::configuration::Configuration;
 use crate::state::copies::{BLOCKS, CopiedPage, Source};
-use crate::state::counting::Counting;
+use crate::state::counting::{Context, Counting};
 use crate::state::shadow::MIX;
 use crate::storage::shadow::copied;
 use arch::address::{PAGE, Real, Virtual};
 use insn::executed::is_execute;
+use insn::linkage::Kind;
 use insn::{Instruction, length, sensitive};
 use link::counts::{CountEntry, LONGEST_RUN};
 
@@ -51,6 +52,9 @@ const LOOPS: u64 = 0x800;
 /// In the heading: the last instruction is a branch that the guest executes itself.
 const OWN_BRANCH: u64 = 0x1000;
 
+/// In the heading: that branch is a call.
+const CALLS: u64 = 0x2000;
+
 /// In the heading: an instruction may look at a clock.
 const READS_CLOCK: u64 = 0x200;
 
@@ -62,25 +66,6 @@ const LENGTH: u32 = 16;
 
 /// In the heading: what is the same for all instructions that the guest executes until it traps.
 const STATE: u64 = u64::MAX << 32;
-
-/// For which program instructions are executed, and in which state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Context {
-    /// The program parameter.
-    pub parameter: u64,
-    /// The address-space number and the bits of [`CountEntry::state`], where the heading has them.
-    pub state: u64,
-}
-
-impl Context {
-    /// Of an address-space number and such bits.
-    pub const fn new(parameter: u64, asn: u16, state: u16) -> Self {
-        Self {
-            parameter,
-            state: (asn as u64) << 48 | (state as u64) << 32,
-        }
-    }
-}
 
 /// A block.
 #[derive(Clone, Copy, Debug)]
@@ -150,9 +135,17 @@ impl Block {
         self.heading & OWN_BRANCH != 0
     }
 
-    /// The branch at its end is not replaced.
-    pub const fn leave_alone(&mut self) {
+    /// Whether that is a call.
+    pub const fn calls(&self) -> bool {
+        self.heading & CALLS != 0
+    }
+
+    /// The branch at its end, with this text, is not replaced.
+    pub fn leave_alone(&mut self, text: &[u8; 6]) {
         self.heading = self.heading & !ENDS | OWN_BRANCH;
+        if Kind::of(text) == Kind::Call {
+            self.heading |= CALLS;
+        }
     }
 
     /// Whether it is a loop.

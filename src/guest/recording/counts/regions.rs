@@ -8,13 +8,13 @@
 //! A region is true as long as its text is, and as its branches are replaced in the copies. The guest cannot change a text from
 //! which it executes without a trap; so a region is compared with the text once between two traps, in an *epoch*.
 
-use super::blocks::{self, Block, Context, Each, Lasting, renew};
-use super::rounds;
+use super::blocks::{self, Block, Each, Lasting, renew};
+use super::{calls, rounds};
 use crate::hardware::Hardware;
 use crate::recording::copies::{Text, is_replaced};
 use crate::state::configuration::Configuration;
 use crate::state::copies::{CopiedPage, REGIONS};
-use crate::state::counting::Counting;
+use crate::state::counting::{Context, Counting};
 use crate::state::shadow::MIX;
 use crate::storage::shadow::copied;
 use arch::address::{Real, Virtual};
@@ -56,6 +56,8 @@ const NODE: u64 = 64;
 const ADDRESS: u64 = 0;
 /// The text, and in the rightmost two bytes the number of instructions up to it.
 const TEXT: u64 = 8;
+/// With that number: there are calls on the way.
+const HAS_CALLS: u64 = 0x8000;
 const PATH: u64 = 16;
 const EXECUTIONS: u64 = 24;
 
@@ -70,6 +72,8 @@ pub(super) struct Leaf {
     executions: Real,
     /// Where the rounds of the loop are, and how many there were in addition.
     rounds: (Real, u64),
+    /// The way to it, if there are calls on it.
+    with_calls: Option<u64>,
 }
 
 /// A way to an address.
@@ -118,7 +122,8 @@ fn blocks_of(path: u64) -> impl Iterator<Item = u64> {
 
 /// The first place of a region that begins at an address.
 fn first_place(counting: &Counting, start: u64) -> u64 {
-    let hash = (start ^ counting.salt).wrapping_mul(MIX) >> (64 - REGIONS.trailing_zeros());
+    let hash = (start ^ counting.context.parameter ^ counting.context.state).wrapping_mul(MIX)
+        >> (64 - REGIONS.trailing_zeros());
     hash & !(WAYS - 1)
 }
 
@@ -146,7 +151,7 @@ pub(super) fn leaf<H: Hardware>(
         let leaf = at.offset(FIRST_LEAF + number * LEAF);
         if hardware.hsa_load(leaf.offset(ADDRESS)) == here {
             let text = hardware.hsa_load(leaf.offset(TEXT));
-            let more = done.checked_sub(text & 0xFFFF);
+            let more = done.checked_sub(text & (HAS_CALLS - 1));
             let of_loop = hardware.hsa_load(at.offset(LOOP));
             let rounds = more.and_then(|more| rounds(more, of_loop));
             if let Some(rounds) = rounds {
@@ -155,6 +160,8 @@ pub(super) fn leaf<H: Hardware>(
                     text: [a, b, c, d, e, f],
                     executions: leaf.offset(EXECUTIONS),
                     rounds: (at.offset(ROUNDS), rounds),
+                    with_calls: (text & HAS_CALLS != 0)
+                        .then(|| hardware.hsa_load(leaf.offset(PATH))),
                 });
             }
         }
@@ -162,12 +169,56 @@ pub(super) fn leaf<H: Hardware>(
     None
 }
 
-/// Counts a way to a leaf.
-pub(super) fn count<H: Hardware>(hardware: &mut H, leaf: &Leaf) {
+/// Counts a way to a leaf, and the calls on it.
+pub(super) fn count<H: Hardware>(
+    hardware: &mut H,
+    counting: &mut Counting,
+    region: u16,
+    leaf: &Leaf,
+    each: &mut Each<'_>,
+) {
     add(hardware, leaf.executions, 1);
     let (at, rounds) = leaf.rounds;
     if rounds != 0 {
         add(hardware, at, rounds);
+    }
+    if let Some(path) = leaf.with_calls {
+        // A way ends at a branch that the machine performs.
+        follow_calls(hardware, counting, region, (path, rounds), None, each);
+    }
+}
+
+/// Follows the calls on a way of a region, with so many rounds of its loop in addition. The last call leads to `end`, if it is the
+/// end of the way.
+fn follow_calls<H: Hardware>(
+    hardware: &mut H,
+    counting: &mut Counting,
+    region: u16,
+    (path, rounds): (u64, u64),
+    end: Option<u64>,
+    each: &mut Each<'_>,
+) {
+    let at = counting.copies.area.region(region.into());
+    let mut passed = rounds * hardware.hsa_load(at.offset(LOOP));
+    let mut caller: Option<Block> = None;
+    let mut follow = |hardware: &mut H, caller: Option<Block>, routine, passed| {
+        if let Some(block) = caller {
+            let call = calls::Call {
+                site: block.last(),
+                back: block.end(),
+                routine,
+            };
+            calls::begin(hardware, counting, call, passed, each);
+        }
+    };
+    for number in blocks_of(path) {
+        let node = Block::fetch(hardware, at.offset(FIRST_NODE + number * NODE));
+        follow(hardware, caller.take(), node.start, passed);
+        passed += node.instructions();
+        caller = node.calls().then_some(node);
+    }
+    if let Some(routine) = end {
+        follow(hardware, caller, routine, passed);
     }
 }
 
@@ -406,7 +457,7 @@ fn follow<H: Hardware>(
                     && !stops.contains(&last)
                     && !is_replaced(hardware, &page, last);
                 if is_own {
-                    node.leave_alone();
+                    node.leave_alone(&at_last(hardware, &node));
                 }
             }
             built.nodes.push(node).map_err(|_| Refused)?;
@@ -433,7 +484,10 @@ fn follow<H: Hardware>(
     let text = at_last(hardware, &node);
     if node.ends() {
         let [a, b, c, d, e, f] = text;
-        let text = u64::from_be_bytes([a, b, c, d, e, f, 0, 0]) | count;
+        let mut text = u64::from_be_bytes([a, b, c, d, e, f, 0, 0]) | count;
+        if blocks_of(path).any(|number| built.nodes[number as usize].calls()) {
+            text |= HAS_CALLS;
+        }
         return built.leaves.push([last, text, path]).map_err(|_| Refused);
     }
     let further = Way {
@@ -507,6 +561,14 @@ pub(super) fn attribute<H: Hardware>(
     if found.rounds != 0 {
         add(hardware, at.offset(ROUNDS), found.rounds);
     }
+    let whole = found.path & 15;
+    let kept = !(u64::MAX >> (4 * whole));
+    let mut ways = (0..hardware.hsa_load(at.offset(STATE)) & 0xFF)
+        .map(|number| hardware.hsa_load(at.offset(FIRST_LEAF + number * LEAF + PATH)));
+    let way = ways.find(|path| (path ^ found.path) & kept == 0 && path & 15 > whole);
+    let next = way.map(|path| node(hardware, path >> (60 - 4 * whole) & 15).start);
+    let way = (found.path, found.rounds);
+    follow_calls(hardware, counting, region, way, next, each);
     for number in blocks_of(found.path) {
         let node = node(hardware, number);
         let whole = node.first(node.begins.count_ones());

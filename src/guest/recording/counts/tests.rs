@@ -8,6 +8,7 @@ use crate::test_machine::Bench;
 use arch::address::Absolute;
 use link::counts::CountEntry;
 
+mod calls;
 mod regions;
 
 /// Where the text of the guest is.

@@ -1,7 +1,9 @@
 //! Random programs, executed from the copies as the hardware does: what is counted of them is what was executed.
 
-use super::super::regions;
+use super::super::{calls, regions};
 use super::*;
+use crate::state::counting::UnmatchedCalls;
+use arch::psw::{ADDRESSING_64, Psw};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -105,12 +107,65 @@ impl Random {
     }
 }
 
+/// From where a routine was called, where it begins, and whether it was active already.
+type Edge = (u64, u64, bool);
+
+/// What is known of the calls of a program, by a rule that is written again here.
+#[derive(Default)]
+struct Model {
+    /// Where each call that has not ended came from and returns to, and the instructions before it.
+    active: Vec<(Edge, u64, u64)>,
+    /// How many calls, and what they executed.
+    ended: BTreeMap<Edge, (u64, u64)>,
+    /// Returns to where no call was, and calls that ended with one before them.
+    unmatched: (u64, u64),
+    instructions: u64,
+}
+
+impl Model {
+    fn call(&mut self, site: u64, back: u64, routine: u64) {
+        let is_again = self
+            .active
+            .iter()
+            .any(|((_, other, _), ..)| *other == routine);
+        let edge = (site, routine, is_again);
+        self.ended.entry(edge).or_default().0 += 1;
+        self.active.push((edge, back, self.instructions));
+    }
+
+    fn end(&mut self, rest: usize) {
+        for (edge, _, before) in self.active.drain(rest..) {
+            self.ended.get_mut(&edge).unwrap().1 += self.instructions - before;
+        }
+    }
+
+    fn branch(&mut self, to: u64) {
+        match self.active.iter().rposition(|&(_, back, _)| back == to) {
+            Some(place) => {
+                self.unmatched.1 += (self.active.len() - place - 1) as u64;
+                self.end(place);
+            }
+            None => self.unmatched.0 += 1,
+        }
+    }
+
+    fn execute(&mut self, piece: Piece, at: u64, going: u64) {
+        self.instructions += 1;
+        match piece {
+            Piece::Call(_) => self.call(at, at + piece.length(), going),
+            Piece::Return if going != at + piece.length() => self.branch(going),
+            _ => {}
+        }
+    }
+}
+
 /// A program in storage, and what was executed of it.
 struct Program {
     counter: Counter,
     pieces: BTreeMap<u64, Piece>,
     places: Vec<u64>,
     executed: BTreeMap<u64, u64>,
+    model: Model,
 }
 
 impl Program {
@@ -137,7 +192,25 @@ impl Program {
         }
         counter.counting.copies.pages[(TEXT / PAGE) as usize % crate::state::copies::PAGES] =
             Some(page);
+        let mut model = Model::default();
+        model.call(0, u64::MAX, TEXT);
+        let psw = Psw {
+            mask: ADDRESSING_64,
+            address: TEXT,
+        };
+        let Counter {
+            bench, counting, ..
+        } = &mut counter;
+        calls::go_on(
+            &bench.cpu,
+            &mut bench.hardware,
+            counting,
+            psw,
+            None,
+            &mut |_| (),
+        );
         Self {
+            model,
             counter,
             pieces: places.iter().copied().zip(pieces.iter().copied()).collect(),
             places,
@@ -194,25 +267,67 @@ impl Program {
             }
             *self.executed.entry(at).or_default() += 1;
             done += 1;
-            let outs = piece.outs(next, &self.places);
+            let mut outs = piece.outs(next, &self.places);
+            let active = self.model.active.iter().rev();
+            if let Piece::Return = piece
+                && random.below(4) != 0
+            {
+                let back = active
+                    .map(|&(_, back, _)| back)
+                    .take(1 + random.below(3) as usize);
+                outs = outs
+                    .into_iter()
+                    .take(1)
+                    .chain(back.filter(|&back| back != u64::MAX))
+                    .collect();
+                outs.reverse();
+                outs.truncate(2);
+            }
             let going = outs[random.below(outs.len() as u64) as usize];
+            self.model.execute(piece, at, going);
             if !is_own {
                 let Counter {
-                    bench, counting, ..
+                    bench,
+                    counting,
+                    given,
+                    ..
                 } = &mut self.counter;
+                let each = &mut |entry| given.push(entry);
                 match regions::leaf(&bench.hardware, counting, region, (at, done)) {
                     Some(leaf) => {
                         assert_eq!(leaf.text[..2], piece.text(at, &self.places)[..2]);
-                        regions::count(&mut bench.hardware, &leaf);
+                        regions::count(&mut bench.hardware, counting, region, &leaf, each);
                         counting.counted += done;
+                        counting.following.pass(done);
                     }
                     // Another region needs it.
                     None => self.attribute(region, done, next, 0),
                 }
+                self.branched(piece, at, going);
                 return going;
             }
             at = going;
         }
+    }
+
+    /// The machine has performed a branch.
+    fn branched(&mut self, piece: Piece, at: u64, going: u64) {
+        let mut text = [0; 6];
+        let bytes = piece.text(at, &self.places);
+        text[..bytes.len()].copy_from_slice(&bytes);
+        let Counter {
+            bench,
+            counting,
+            given,
+            ..
+        } = &mut self.counter;
+        let next = Psw {
+            mask: ADDRESSING_64,
+            address: going,
+        };
+        let branch = (&text, at, piece.length());
+        let each = &mut |entry| given.push(entry);
+        calls::branched(&mut bench.hardware, counting, branch, next, each);
     }
 
     fn attribute(&mut self, region: u16, done: u64, here: u64, near: u64) {
@@ -245,8 +360,13 @@ proptest! {
                 .or_else(|| program.enter(at));
             let Some(region) = region else {
                 // It begins with what only a chain can have.
-                let outs = program.pieces[&at].outs(at + program.pieces[&at].length(), &program.places);
-                at = outs[random.below(outs.len() as u64) as usize];
+                let piece = program.pieces[&at];
+                let outs = piece.outs(at + piece.length(), &program.places);
+                let going = outs[random.below(outs.len() as u64) as usize];
+                program.model.execute(piece, at, going);
+                program.counter.counting.following.pass(1);
+                program.branched(piece, at, going);
+                at = going;
                 continue;
             };
             let is_interrupted = random.below(5) == 0;
@@ -256,8 +376,19 @@ proptest! {
                 program.counter.counting.copies.epoch += 1;
             }
         }
-        let Program { mut counter, executed, .. } = program;
+        let Program { mut counter, executed, mut model, .. } = program;
         let Counter { bench, counting, given, .. } = &mut counter;
+        model.end(0);
+        calls::give_all(&mut bench.hardware, counting, &mut |entry| given.push(entry));
+        let UnmatchedCalls { returns, abandoned, not_followed } = counting.following.unmatched;
+        prop_assert_eq!(((returns, abandoned), not_followed), (model.unmatched, 0));
+        let mut calls: BTreeMap<Edge, (u64, u64)> = BTreeMap::new();
+        for of in given.iter().filter_map(CountEntry::calls) {
+            let (times, inclusive) = calls.entry((of.site, of.routine, of.is_again)).or_default();
+            *times += of.times;
+            *inclusive += of.inclusive;
+        }
+        prop_assert_eq!(calls, model.ended);
         regions::give_all(&mut bench.hardware, counting, &mut |entry| given.push(entry));
         let (sums, counted, unmatched) = counter.finish();
         let all: u64 = executed.values().sum();
