@@ -1,4 +1,5 @@
-//! The call stacks of samples are those of the exact call tree, and a chain that leads astray harms nobody.
+//! The call stacks of samples and the calls of exact counts are those of the exact call tree, and a chain that leads astray harms
+//! nobody.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,6 +8,7 @@ use std::{
 
 use measure::{
     computer::progress::Progress,
+    counts::{Counts, Instruction, calls::UnmatchedCalls},
     events::file,
     folder::sdb_name,
     machine::{
@@ -14,8 +16,9 @@ use measure::{
         run::{self, RunOutcome},
     },
     numbers::quantities::Sampling,
-    options::RunOptions,
+    options::{RunOptions, count::Counted},
     profile::callers::{Calls, Routine},
+    symbols::names::Names,
 };
 use millimeter::{
     insn,
@@ -71,6 +74,17 @@ struct Tree {
     inclusive: BTreeMap<String, u64>,
     /// Callers and callees.
     calls: BTreeSet<(String, String)>,
+    /// The same for branches that call: how often they did, and what was executed until these calls returned.
+    returned: BTreeMap<(String, String), (u64, u64)>,
+}
+
+/// A call that has not returned.
+struct Active {
+    caller: String,
+    callee: String,
+    returns: u64,
+    /// The instructions of all before it.
+    before: u64,
 }
 
 /// A guest whose trace is followed.
@@ -79,8 +93,8 @@ struct Follower {
     tree: Tree,
     /// The next instruction.
     at: u64,
-    /// The routine of each call that has not returned, and where it returns to.
-    callers: Vec<(String, u64)>,
+    /// The calls that have not returned.
+    active: Vec<Active>,
 }
 
 impl Follower {
@@ -113,13 +127,13 @@ impl Follower {
             number += 1;
         }
         assert_eq!(self.at, last);
-        let callers = self.callers.iter().map(|(caller, _)| caller);
+        let callers = self.active.iter().map(|call| &call.caller);
         let active: BTreeSet<&String> = callers.chain([&routine]).collect();
         for &routine in &active {
             *self.tree.inclusive.entry(routine.clone()).or_default() += number;
         }
-        if let Some((caller, _)) = self.callers.last() {
-            let pair = (caller.clone(), routine.clone());
+        if let Some(call) = self.active.last() {
+            let pair = (call.caller.clone(), routine.clone());
             self.tree.calls.insert(pair);
         }
         self.tree.instructions += number;
@@ -132,12 +146,21 @@ impl Follower {
         match *text {
             // BRASL, BRAS and BASR of register 14.
             [0xC0 | 0xA7, 0xE5, ..] | [0x0D, 0xE1..=0xEF] => {
-                let caller = self.routine(at);
-                self.callers.push((caller, at + text.len() as u64));
+                self.active.push(Active {
+                    caller: self.routine(at),
+                    callee: self.routine(next),
+                    returns: at + text.len() as u64,
+                    before: self.tree.instructions,
+                });
             }
             [0x07, 0xFE] => {
-                let (_, returns) = self.callers.pop().expect("a call");
-                assert_eq!(returns, next, "a routine returns to its caller");
+                let call = self.active.pop().expect("a call");
+                assert_eq!(call.returns, next, "a routine returns to its caller");
+                let inclusive = self.tree.instructions - call.before;
+                let pair = (call.caller, call.callee);
+                let (times, all) = self.tree.returned.entry(pair).or_default();
+                *times += 1;
+                *all += inclusive;
             }
             _ => {}
         }
@@ -158,7 +181,7 @@ fn traced(rounds: u64) -> (Tree, u64) {
         at: guest.psw_address,
         guest,
         tree: Tree::default(),
-        callers: Vec::new(),
+        active: Vec::new(),
     };
     file::read(directory.path(), |payload| {
         trace::parse(payload, |event| {
@@ -229,6 +252,43 @@ fn each_routine_has_the_inclusive_share_of_the_exact_call_tree() {
         let name = |routine: &Routine| routine.symbol.clone();
         let pair = (name(caller), name(callee));
         assert!(one.calls.contains(&pair), "{pair:?}");
+    }
+}
+
+#[test]
+fn exact_counts_have_each_call_of_the_exact_call_tree_with_what_it_executed() {
+    let (tree, instructions) = traced(PERIOD);
+    let guest = ipl::with_parameters(TREE, b"rounds of the call tree:", &[PERIOD]).unwrap();
+    let (outcome, directory) = run(RunOptions {
+        count: Some(Counted::default()),
+        ..ipl::options(guest.path().to_str().unwrap())
+    });
+    let counts = Counts::read(directory.path(), &outcome.report.record);
+    let counts = counts.unwrap().expect("the run has counts");
+    assert_eq!((counts.counted(), counts.unmatched()), (instructions, 0));
+    assert_eq!(counts.calls.unmatched, UnmatchedCalls::default());
+    let guest = Guest::load(guest.path()).unwrap();
+    let name = |at: &Instruction| guest.symbols.find(at.address).unwrap().name.clone();
+    let mut found: BTreeMap<(String, String), (u64, u64)> = BTreeMap::new();
+    for (edge, called) in &counts.calls.edges {
+        if let Some(site) = &edge.site {
+            let pair = (name(site), name(&edge.routine));
+            let (times, all) = found.entry(pair).or_default();
+            *times += called.times;
+            *all += called.inclusive;
+        }
+    }
+    for (pair, returned) in &tree.returned {
+        assert_eq!(found.remove(pair), Some(*returned), "{pair:?}");
+    }
+    // What the guest ends with does not return.
+    assert!(found.values().all(|(times, _)| *times == 1), "{found:?}");
+    // A routine that calls itself has the instructions once.
+    let routines = counts.routines(&Names::Routines(guest.symbols.clone()));
+    let of = |name: &str| routines.iter().find(|routine| routine.symbol == name);
+    for name in ["calls::nested", "calls::first", "calls::shared"] {
+        let routine = of(name).unwrap();
+        assert_eq!(routine.inclusive, Some(tree.inclusive[name]), "{name}");
     }
 }
 

@@ -14,8 +14,11 @@ use cpumf::sampling::block::{BASIC_FORMAT, BasicEntry};
 use link::counts::{self, CountEntry, CountsHead, DAT, PROBLEM};
 use zerocopy::FromBytes;
 
+use calls::CallCounts;
+
 use crate::folder::{self, counts_cpus, counts_name, record::RunRecord};
 
+pub mod calls;
 pub mod routines;
 pub mod sources;
 
@@ -89,6 +92,8 @@ pub struct Counts {
     pub cpus: Vec<CpuCounts>,
     /// What all CPUs executed.
     pub executed: BTreeMap<Instruction, Executed>,
+    /// The calls of all CPUs.
+    pub calls: CallCounts,
 }
 
 /// A run of instructions, without its executions.
@@ -125,7 +130,14 @@ impl Counts {
             let path = directory.join(counts_name(cpu));
             let bytes =
                 folder::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            let calls = &mut found.calls;
             let of_cpu = read_cpu(cpu, &bytes, |entry| {
+                if let Some(of_routine) = entry.calls() {
+                    return calls.add(&of_routine);
+                }
+                if let Some(unmatched) = entry.unmatched() {
+                    return calls.add_unmatched(&unmatched);
+                }
                 let (_, executions) = runs.entry(run(entry)).or_insert((*entry, 0));
                 *executions = executions.saturating_add(entry.executions.get());
             });

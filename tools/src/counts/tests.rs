@@ -10,6 +10,7 @@ use crate::{
     },
     symbols::names::Names,
 };
+use link::counts::Unmatched;
 use zerocopy::IntoBytes;
 
 /// Runs of instructions: where the first one is, how many of two bytes follow each other, and the executions.
@@ -57,6 +58,28 @@ pub(crate) fn add(directory: &Path, cpu: u16, groups: &[Runs<'_>]) {
         missing: 0,
     });
     record.write(directory).unwrap();
+}
+
+/// An entry for calls of the routine at an address from a place: how many, and what they executed.
+pub(crate) fn calls(site: u64, routine: u64, (times, inclusive): (u64, u64)) -> CountEntry {
+    link::counts::Calls {
+        site,
+        routine,
+        times,
+        inclusive,
+        ..link::counts::Calls::default()
+    }
+    .into()
+}
+
+/// Adds a payload to the counts of a CPU in a folder, which has counted so many instructions up to there.
+pub(crate) fn add_calls(directory: &Path, cpu: u16, sequence: u32, entries: &[CountEntry]) {
+    let record = RunRecord::read(directory).unwrap();
+    let of_cpu = record.counts.iter().find(|counts| counts.cpu == cpu);
+    let path = directory.join(counts_name(cpu));
+    let mut file = fs::read(&path).unwrap();
+    file.extend(payload(cpu, sequence, of_cpu.unwrap().counted, entries));
+    fs::write(path, file).unwrap();
 }
 
 /// A folder of two CPUs: `start` at 200000 is executed once, and `inner` at 200020 ten times.
@@ -132,6 +155,52 @@ fn a_routine_has_its_instructions_and_the_executions_of_its_first_one() {
         ("inner", 60, Some(10)),
         ("start", 4, Some(1)),
         (crate::symbols::UNKNOWN, 2, None),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn calls_of_all_cpus_add_up_and_a_routine_has_what_it_called_once() {
+    let directory = folder();
+    let again = link::counts::Calls {
+        is_again: true,
+        ..calls(0x20_0022, 0x20_0020, (3, 9)).calls().unwrap()
+    };
+    let unmatched = Unmatched {
+        returns: 1,
+        abandoned: 2,
+        not_followed: 3,
+    };
+    let of_first = [
+        calls(0, 0x20_0000, (1, 66)),
+        calls(0x20_0004, 0x20_0020, (4, 40)),
+        again.into(),
+        // Into the middle of a routine, and to where none is.
+        calls(0x20_0006, 0x20_0022, (5, 50)),
+        calls(0x20_0006, 0x99_0000, (6, 60)),
+        unmatched.into(),
+    ];
+    add_calls(directory.path(), 0, 2, &of_first);
+    let of_second = [calls(0x20_0004, 0x20_0020, (2, 20)), unmatched.into()];
+    add_calls(directory.path(), 1, 1, &of_second);
+    let counts = read(directory.path()).unwrap().unwrap();
+    assert_eq!((counts.counted(), counts.executed.len()), (66, 7));
+    let twice = calls::UnmatchedCalls {
+        returns: 2,
+        abandoned: 4,
+        not_followed: 6,
+    };
+    assert_eq!(counts.calls.unmatched, twice);
+    let names = names(directory.path());
+    let routines = counts.routines(&names);
+    let found: Vec<_> = routines
+        .iter()
+        .map(|routine| (&routine.symbol[..], routine.calls, routine.inclusive))
+        .collect();
+    let expected = [
+        ("inner", Some(9), Some(60)),
+        ("start", Some(1), Some(66)),
+        (crate::symbols::UNKNOWN, None, None),
     ];
     assert_eq!(found, expected);
 }

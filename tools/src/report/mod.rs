@@ -15,7 +15,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    counts::{Counts, routines::RoutineCounts},
+    counts::{Counts, calls::UnmatchedCalls, routines::RoutineCounts},
     folder::{
         self, COUNTERS, optional,
         record::{RunRecord, WindowRecord},
@@ -60,6 +60,8 @@ pub struct ExactCounts {
     pub unmatched: u64,
     /// Instructions that were executed where nothing was to be counted.
     pub skipped: u64,
+    /// Calls and returns that could not be matched.
+    pub unmatched_calls: UnmatchedCalls,
 }
 
 /// Everything that was measured.
@@ -171,6 +173,7 @@ impl Report {
                     counted: counts.counted(),
                     unmatched: counts.unmatched(),
                     skipped: counts.skipped(),
+                    unmatched_calls: counts.calls.unmatched,
                 });
             }
             Err(error) => self.doubts.push(format!("{error:#}")),

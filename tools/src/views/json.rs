@@ -207,7 +207,7 @@ mod tests {
     use super::*;
     use crate::{
         costs::paths::tests::counted,
-        counts::tests::add,
+        counts::tests::{add, add_calls, calls},
         report::tests::{directory, with_stacks},
     };
 
@@ -275,14 +275,22 @@ mod tests {
             0,
             &[&[(0x20_0020, 8, 120), (0x99_0000, 1, 4)]],
         );
+        add_calls(
+            directory.path(),
+            0,
+            1,
+            &[calls(0x20_0006, 0x20_0020, (120, 964))],
+        );
         let report = Report::read(directory.path()).unwrap();
         let value: serde_json::Value = serde_json::from_str(&text(&report).unwrap()).unwrap();
         let expected = serde_json::json!({
             "counted": 964,
             "unmatched": 0, "skipped": 0,
+            "unmatched_calls": {"returns": 0, "abandoned": 0, "not_followed": 0},
             "routines": [
-                {"symbol": "inner", "module": "g", "instructions": 960, "entries": 120},
-                {"symbol": "(unknown address)", "module": "", "instructions": 4, "entries": null}
+                {"symbol": "inner", "module": "g", "instructions": 960, "entries": 120, "calls": 120, "inclusive": 964},
+                {"symbol": "(unknown address)", "module": "", "instructions": 4, "entries": null, "calls": null,
+                 "inclusive": null}
             ]
         });
         assert_eq!(value["exact_counts"], expected);

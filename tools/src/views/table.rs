@@ -328,7 +328,7 @@ fn files(report: &Report) -> String {
 mod tests {
     use super::*;
     use crate::{
-        counts::tests::add,
+        counts::tests::{add, add_calls, calls},
         folder::record::RunRecord,
         report::tests::{directory, with_stacks},
     };
@@ -379,12 +379,24 @@ mod tests {
             0,
             &[&[(0x20_0000, 4, 10), (0x20_0020, 8, 120)]],
         );
+        let unmatched = link::counts::Unmatched {
+            returns: 1,
+            abandoned: 0,
+            not_followed: 2000,
+        };
+        add_calls(
+            directory.path(),
+            0,
+            1,
+            &[calls(0x20_0006, 0x20_0020, (120, 990)), unmatched.into()],
+        );
         let whole = shown();
         for expected in [
-            "exact counts\n routine  module  instructions  percent  entries",
-            " inner    g                960    96.00      120",
-            " start    g                 40     4.00       10",
-            "\nsum: 1,000 instructions, as the instruction counter says\n",
+            "exact counts\n routine  module  instructions  percent  inclusive  percent  calls  entries",
+            " inner    g                960    96.00        990    99.00    120      120",
+            " start    g                 40     4.00          -        -      -       10",
+            "\nsum: 1,000 instructions, as the instruction counter says\n\
+             calls that do not match: 1 returns to where no call was, 2,000 calls that were not followed to their end\n",
             "counts-cpu0.bin exact counts of CPU 0",
         ] {
             assert!(whole.contains(expected), "{expected}\nin\n{whole}");

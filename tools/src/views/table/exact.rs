@@ -16,7 +16,17 @@ pub fn text(report: &Report, exact: &ExactCounts) -> String {
         0 => 0.0,
         counted => instructions as f64 * 100.0 / counted as f64,
     };
-    let mut table = plain_table(&["routine", "module", "instructions", "percent", "entries"]);
+    let mut table = plain_table(&[
+        "routine",
+        "module",
+        "instructions",
+        "percent",
+        "inclusive",
+        "percent",
+        "calls",
+        "entries",
+    ]);
+    let shown = |value: Option<u64>| number(value.map_or("-".to_owned(), grouped));
     for routine in exact.routines.iter().take(HOTTEST) {
         let module = match &routine.module[..] {
             "" => "-",
@@ -27,7 +37,12 @@ pub fn text(report: &Report, exact: &ExactCounts) -> String {
             Cell::new(module),
             number(grouped(routine.instructions)),
             number(format!("{:.2}", percent(routine.instructions))),
-            number(routine.entries.map_or("-".to_owned(), grouped)),
+            shown(routine.inclusive),
+            number(routine.inclusive.map_or("-".to_owned(), |inclusive| {
+                format!("{:.2}", percent(inclusive))
+            })),
+            shown(routine.calls),
+            shown(routine.entries),
         ]);
     }
     let mut text = format!("exact counts\n{}", trimmed(&table));
@@ -43,7 +58,30 @@ pub fn text(report: &Report, exact: &ExactCounts) -> String {
         );
     }
     let _ = write!(text, "\n{}", sum(report, exact));
+    text.push_str(&unmatched_calls(exact));
     text
+}
+
+/// The calls and returns that could not be matched, on a line of their own, if there are any.
+fn unmatched_calls(exact: &ExactCounts) -> String {
+    let calls = &exact.unmatched_calls;
+    let parts = [
+        (calls.returns, "returns to where no call was"),
+        (calls.abandoned, "calls that ended with one before them"),
+        (
+            calls.not_followed,
+            "calls that were not followed to their end",
+        ),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|&(number, _)| number != 0)
+        .map(|(number, what)| format!("{} {what}", grouped(number)))
+        .collect();
+    if parts.is_empty() {
+        return String::new();
+    }
+    format!("\ncalls that do not match: {}", parts.join(", "))
 }
 
 /// The sum of all executions, and what the instruction counter says.

@@ -6,7 +6,7 @@ use link::counts::{CountEntry, DAT, PROBLEM};
 
 use super::*;
 use crate::{
-    counts::tests::{add, entry, payload},
+    counts::tests::{add, add_calls, calls, entry, payload},
     folder::{
         MAPPED, OBJECTS, SYMBOLS,
         record::{RunRecord, TotalsRecord},
@@ -34,6 +34,13 @@ fn folder() -> tempfile::TempDir {
     record.write(directory.path()).unwrap();
     let runs = [(0x1000, 4, 2), (0x1008, 3, 12), (0x9000, 2, 1)];
     add(directory.path(), 0, &[&runs]);
+    let of_outer = [
+        calls(0x1004, 0x1000, (1, 20)),
+        calls(0x1004, 0x9000, (2, 2)),
+        // By an interruption.
+        calls(0, 0x1000, (1, 46)),
+    ];
+    add_calls(directory.path(), 0, 1, &of_outer);
     directory
 }
 
@@ -52,7 +59,9 @@ fn callgrind_has_the_instructions_of_each_routine_by_address_and_line() {
         assert!(head.lines().any(|other| other == line), "{line}: {head}");
     }
     let expected = "ob=(1) ???\nfl=(2) ???\nfn=(3) (unknown address)\n0x9000 0 1\n0x9002 0 1\n\n\
-                    ob=(4) loop\nfl=(5) a.rs\nfn=(6) outer\n0x1000 10 2\n0x1002 10 2\n0x1004 10 2\n0x1006 10 2\n\
+                    ob=(4) loop\nfl=(5) a.rs\nfn=(6) outer\n0x1000 10 2\n0x1002 10 2\n0x1004 10 2\n\
+                    cob=(1)\ncfi=(2)\ncfn=(3)\ncalls=2 0x9000 0\n0x1004 10 2\n\
+                    cob=(4)\ncfi=(5)\ncfn=(6)\ncalls=1 0x1000 10\n0x1004 10 20\n0x1006 10 2\n\
                     0x1008 30 12\n0x100a 30 12\n0x100c 31 12\n\ntotals: 46\n";
     assert_eq!(body, expected);
 }
