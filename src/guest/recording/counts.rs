@@ -24,6 +24,7 @@ mod blocks;
 mod calls;
 mod regions;
 
+use crate::delivery;
 use crate::hardware::Hardware;
 use crate::recording::copies::{
     self, Interrupted, Performed, Text, as_first_run, as_next, executed, is_replaced, overhead,
@@ -63,13 +64,117 @@ pub fn trapped<H: Hardware>(
     (real, is_wanted): (Psw, bool),
     each: &mut Each<'_>,
 ) -> Psw {
-    arrive(cpu, hardware, counting, each);
+    let delivered = delivered(cpu, configuration, hardware);
+    let also = also_performed(cpu, hardware, counting, delivered);
+    let others = also.map_or(0, Also::instructions);
+    arrive(cpu, hardware, counting, others, each);
+    if let Some(Also::Return(texts)) = also {
+        for (at, bytes) in texts {
+            account_for_one(hardware, counting, at, bytes, each);
+        }
+    }
     counting.behind_branch = false;
     counting.copies.epoch += 1;
     let was_skipped = counting.skips;
     counting.skips = !(is_wanted && counting.states.have(cpu.psw));
-    calls::trapped(cpu, configuration, hardware, counting, was_skipped, each);
+    calls::trapped(cpu, hardware, counting, (was_skipped, delivered), each);
+    if let Some(Also::First(at, bytes)) = also {
+        account_for_one(hardware, counting, at, bytes, each);
+    }
     go_on(cpu, configuration, hardware, counting, cpu.psw, real, each)
+}
+
+/// Whether the guest would be near the instruction at which it was trapped if it went on at a PSW.
+fn is_near(cpu: &Vcpu, psw: Psw) -> bool {
+    let old = cpu.interruption.old;
+    let mask = old.address_mask();
+    let ahead = psw.address.wrapping_sub(old.address) & mask;
+    ahead.min(ahead.wrapping_neg() & mask) <= NEAR
+}
+
+/// The old PSW of an interruption that the trap has caused, and the address in the new one.
+fn delivered<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+) -> Option<(Psw, u64)> {
+    if is_near(cpu, cpu.psw) {
+        return None;
+    }
+    // The machine may have performed the first instruction of the handler.
+    delivery::last(cpu, configuration, hardware, NEAR)
+}
+
+/// What the machine has performed in a trap in addition to the instruction that trapped (`millicode/fast_path.rs`): where each
+/// instruction is, and its bytes.
+#[derive(Clone, Copy, Debug)]
+enum Also {
+    /// The first instruction of the handler of an interruption.
+    First(u64, u64),
+    /// The branch to the prefix area and the LOAD PSW EXTENDED there, with which a control program returns to a program.
+    Return([(u64, u64); 2]),
+}
+
+impl Also {
+    const fn instructions(self) -> u64 {
+        match self {
+            Self::First(..) => 1,
+            Self::Return(_) => 2,
+        }
+    }
+}
+
+/// The opcode of STORE CPU TIMER.
+const STORE_CPU_TIMER: u64 = 0xB209;
+
+/// What the machine has performed in the trap that it has just handled, in addition.
+fn also_performed<H: Hardware>(
+    cpu: &Vcpu,
+    hardware: &H,
+    counting: &Counting,
+    delivered: Option<(Psw, u64)>,
+) -> Option<Also> {
+    if let Some((_, new)) = delivered {
+        let bytes = cpu.psw.address.wrapping_sub(new);
+        return (bytes != 0).then_some(Also::First(new, bytes));
+    }
+    if counting.skips || is_near(cpu, cpu.psw) {
+        return None;
+    }
+    // Only behind a STORE CPU TIMER, and the text is that of the copy, in which the first halfword of the branch is replaced.
+    let old = cpu.interruption.old;
+    let at = old.address & old.address_mask();
+    let copy = copied::last_found(&counting.copies, counting.space, Virtual(at))?;
+    let halfword = |offset: u64| {
+        let doubleword = hardware.hsa_load(copy.offset(offset & !7));
+        doubleword >> (48 - 8 * (offset & 6)) & 0xFFFF
+    };
+    let offset = Virtual(at).byte_index();
+    if !(4..PAGE - 2).contains(&offset) || halfword(offset - 4) != STORE_CPU_TIMER {
+        return None;
+    }
+    let target = halfword(offset + 2);
+    let has_no_base = target >> 12 == 0;
+    has_no_base.then_some(Also::Return([(at, 4), (target, 4)]))
+}
+
+/// One instruction with so many bytes, at an address in the program of the counting, was performed: counts it, or notes that it was to
+/// be skipped.
+fn account_for_one<H: Hardware>(
+    hardware: &mut H,
+    counting: &mut Counting,
+    at: u64,
+    bytes: u64,
+    each: &mut Each<'_>,
+) {
+    if counting.skips {
+        counting.skipped = counting.skipped.wrapping_add(1);
+        return;
+    }
+    let block = Block::single(counting.context, at, bytes);
+    blocks::count_part(hardware, counting, &block, each);
+    counting.counted += 1;
+    counting.following.pass(1);
 }
 
 /// The guest goes on at a PSW, for which the hardware would have the PSW `real`, and is counted or skipped. Returns the PSW that
@@ -175,7 +280,7 @@ pub fn finish<H: Hardware>(
     counting: &mut Counting,
     each: &mut Each<'_>,
 ) {
-    arrive(cpu, hardware, counting, each);
+    arrive(cpu, hardware, counting, 0, each);
     calls::give_all(hardware, counting, each);
     blocks::give_all(hardware, counting, each);
     regions::give_all(hardware, counting, each);
@@ -209,6 +314,7 @@ fn follow<H: Hardware>(
         counting.copies.epoch += 1;
     }
     counting.context = context;
+    counting.space = of;
     copies::leave(
         cpu,
         configuration,
@@ -476,9 +582,16 @@ fn restore<H: Hardware>(
 }
 
 /// Counts what the guest has executed, unless it was to be skipped, up to a trap that was handled as in a run without counting.
-fn arrive<H: Hardware>(cpu: &Vcpu, hardware: &mut H, counting: &mut Counting, each: &mut Each<'_>) {
+/// The machine has performed so many `others` after those.
+fn arrive<H: Hardware>(
+    cpu: &Vcpu,
+    hardware: &mut H,
+    counting: &mut Counting,
+    others: u64,
+    each: &mut Each<'_>,
+) {
     let total = cpu.account.total();
-    let done = total.wrapping_sub(counting.total + counting.done);
+    let done = total.wrapping_sub(counting.total + counting.done + others);
     account_for(hardware, counting, done, cpu.interruption.old, each);
     (counting.total, counting.done) = (total, 0);
 }

@@ -127,6 +127,8 @@ pub struct Counting {
     pub(crate) addressing: u64,
     /// The program that the guest executes.
     pub(crate) context: Context,
+    /// The address-space-control element by which its instructions would be fetched without copies.
+    pub(crate) space: u64,
     /// Its calls.
     pub(crate) following: Following,
     /// Which place of a region is given up next.
@@ -160,6 +162,7 @@ impl Counting {
             region: None,
             addressing: 0,
             context: Context::new(0, 0, 0),
+            space: 0,
             following: Following::default(),
             next_region: 0,
             total: 0,

@@ -86,6 +86,20 @@ pub(super) struct Block {
 }
 
 impl Block {
+    /// One instruction with so many bytes, a part.
+    pub const fn single(context: Context, start: u64, bytes: u64) -> Self {
+        Self {
+            start,
+            parameter: context.parameter,
+            begins: 1 << 63,
+            twice: 0,
+            hash: 0,
+            executions: 0,
+            heading: context.state | (bytes / 2) << LENGTH | PART,
+            target: 0,
+        }
+    }
+
     pub fn fetch<H: Hardware>(hardware: &H, at: Real) -> Self {
         let [
             start,

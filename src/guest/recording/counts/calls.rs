@@ -11,9 +11,7 @@
 //! again after a non-local jump.
 
 use super::blocks::Each;
-use crate::delivery;
 use crate::hardware::Hardware;
-use crate::state::configuration::Configuration;
 use crate::state::copies::{CopiesArea, DEEPEST, SITES};
 use crate::state::counting::{Context, Counting, Following, Owner, Stack, UnmatchedCalls};
 use crate::state::shadow::MIX;
@@ -305,34 +303,22 @@ fn give<H: Hardware>(hardware: &mut H, at: Real, each: &mut Each<'_>) {
     }
 }
 
-/// A trap was handled, and the guest goes on at the PSW of the CPU, and is counted from there on unless that is to be skipped.
+/// A trap was handled, and the guest goes on at the PSW of the CPU, and is counted from there on unless that is to be skipped. Whether
+/// it was skipped before, and the interruption that the trap has caused: its old PSW, and the address in the new one.
 pub(super) fn trapped<H: Hardware>(
     cpu: &Vcpu,
-    configuration: &Configuration,
     hardware: &mut H,
     counting: &mut Counting,
-    was_skipped: bool,
+    (was_skipped, delivered): (bool, Option<(Psw, u64)>),
     each: &mut Each<'_>,
 ) {
-    let old = cpu.interruption.old;
-    let is_near = |psw: Psw| {
-        let ahead = psw.address.wrapping_sub(old.address) & old.address_mask();
-        ahead.min(ahead.wrapping_neg() & old.address_mask()) <= super::NEAR
-    };
-    let delivered = if is_near(cpu.psw) {
-        None
-    } else {
-        // The machine may have performed the first instructions of the handler.
-        delivery::last(cpu, configuration, hardware, super::NEAR)
-    };
     let loaded = delivered.map_or(cpu.psw, |(old, _)| old);
-    if !was_skipped && !is_near(loaded) {
+    if !was_skipped && !super::is_near(cpu, loaded) {
         went_on(hardware, counting, loaded);
     }
-    if counting.skips {
-        return;
+    if !counting.skips {
+        go_on(cpu, hardware, counting, cpu.psw, delivered, each);
     }
-    go_on(cpu, hardware, counting, cpu.psw, delivered, each);
 }
 
 /// The guest goes on at a PSW and is counted, after an interruption with the old PSW and new address `delivered`, if there was

@@ -298,3 +298,54 @@ fn a_second_loop_of_a_chain_stops_the_guest() {
     assert_eq!(sums, expected.map(|(at, times)| (TEXT + at, times)));
     assert_eq!((counted, unmatched), (18, 0));
 }
+
+#[test]
+fn what_the_machine_performs_with_a_trap_in_addition_is_counted_where_it_is() {
+    // STPT 5F0, and BC 15,5E0 behind it.
+    let mut counter = Counter::new(&[0xB2, 0x09, 0x05, 0xF0, 0x47, 0xF0, 0x05, 0xE0]);
+    let copy = counter.page.copy;
+    counter
+        .bench
+        .hardware
+        .hsa_store(copy, 0xB209_05F0_B9FF_05E0);
+    let place = (TEXT / PAGE) as usize % crate::state::copies::PAGES;
+    counter.counting.copies.pages[place] = Some(counter.page);
+    let at = |address: u64| Psw {
+        mask: ADDRESSING_64,
+        address,
+    };
+    let mut also = |old: u64, next: u64, delivered| {
+        counter.bench.cpu.interruption.old = at(old);
+        counter.bench.cpu.psw = at(next);
+        let Counter {
+            bench, counting, ..
+        } = &counter;
+        match also_performed(&bench.cpu, &bench.hardware, counting, delivered) {
+            Some(Also::First(at, bytes)) => vec![(at, bytes)],
+            Some(Also::Return(both)) => both.to_vec(),
+            None => vec![],
+        }
+    };
+    assert_eq!(also(TEXT + 4, 0x9_0000, None), [(TEXT + 4, 4), (0x5E0, 4)]);
+    // It goes on with the branch, or something else has trapped.
+    assert_eq!(also(TEXT + 4, TEXT + 4, None), []);
+    assert_eq!(also(TEXT, 0x9_0000, None), []);
+    assert_eq!(also(TEXT + 6, 0x9_0000, None), []);
+    assert_eq!(also(TEXT + PAGE + 4, 0x9_0000, None), []);
+    // The handler of an interruption.
+    let handler = Some((at(TEXT + 4), 0x9_0000));
+    assert_eq!(also(TEXT + 4, 0x9_0004, handler), [(0x9_0000, 4)]);
+    assert_eq!(also(TEXT + 4, 0x9_0000, handler), []);
+    counter.counting.context = CONTEXT;
+    let given = &mut counter.given;
+    let hardware = &mut counter.bench.hardware;
+    account_for_one(hardware, &mut counter.counting, 0x5E0, 4, &mut |entry| {
+        given.push(entry)
+    });
+    counter.counting.skips = true;
+    account_for_one(hardware, &mut counter.counting, 0x5E0, 4, &mut |entry| {
+        given.push(entry)
+    });
+    assert_eq!(counter.counting.skipped, 1);
+    assert_eq!(counter.finish(), (vec![(0x5E0, 1)], 1, 0));
+}

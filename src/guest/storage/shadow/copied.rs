@@ -124,7 +124,7 @@ pub(crate) fn page<H: Hardware>(
     at: Virtual,
 ) -> Option<CopiedPage> {
     let at = at.page();
-    let place = ((at.0 ^ of) / PAGE) as usize % PAGES;
+    let place = place(of, at);
     if let Some(page) = copies.pages[place]
         && page.at == at.0
         && page.space == of
@@ -154,6 +154,18 @@ pub(crate) fn page<H: Hardware>(
     };
     copies.pages[place] = Some(page);
     Some(page)
+}
+
+/// The copy of the page at an address that was last found in a space, if it is still known. Its translation may be gone since.
+pub(crate) fn last_found(copies: &Copies, of: u64, at: Virtual) -> Option<Real> {
+    let at = at.page();
+    let found = copies.pages[place(of, at)]?;
+    (found.at == at.0 && found.space == of).then_some(found.copy)
+}
+
+/// Where a page of a space is kept when it was found.
+const fn place(of: u64, at: Virtual) -> usize {
+    ((at.0 ^ of) / PAGE) as usize % PAGES
 }
 
 /// The entry of a page in the tables of a space, if it is valid, and where that is.

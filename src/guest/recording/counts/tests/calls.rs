@@ -66,13 +66,17 @@ impl Counter {
     fn trap(&mut self, old: u64, next: Psw) {
         self.bench.cpu.interruption.old = at(old);
         self.bench.cpu.psw = next;
+        let delivered = delivered(
+            &self.bench.cpu,
+            &self.bench.configuration,
+            &self.bench.hardware,
+        );
         let given = &mut self.given;
         calls::trapped(
             &self.bench.cpu,
-            &self.bench.configuration,
             &mut self.bench.hardware,
             &mut self.counting,
-            false,
+            (false, delivered),
             &mut |entry| given.push(entry),
         );
     }
