@@ -493,7 +493,7 @@ fn compare(arguments: &CheckArguments, progress: &Progress) -> Result<u8> {
     let (directory, _removed) = kept_or_removed(None)?;
     let measuring = Measuring {
         subject: &subject,
-        interval: arguments.interval,
+        interval: arguments.resolution(),
         directory: &directory,
     };
     let measured = measuring.measure(progress, |kind| match &known {

@@ -1,6 +1,6 @@
 //! Exact counts are true, and a run that is counted is the run without counts.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fs};
 
 use measure::{
     computer::progress::Progress,
@@ -229,6 +229,37 @@ fn every_cpu_has_its_own_counts() {
     let executed: Vec<_> = totals.map(|cpu| cpu.guest_instructions).collect();
     let counted: Vec<_> = both.counts.cpus.iter().map(|cpu| cpu.counted).collect();
     assert_eq!(counted, executed);
+}
+
+#[test]
+fn a_check_by_exact_counts_names_a_routine_that_changed_by_its_instructions() {
+    let directory = TempDir::new().unwrap();
+    let here = directory.path();
+    let check = |name: &str, rounds: u64, more: &[&str]| {
+        let guest = ipl::with_parameters("calls", b"rounds of the call tree:", &[rounds]).unwrap();
+        fs::create_dir(here.join(name)).unwrap();
+        let file = here.join(name).join("calls");
+        fs::copy(guest.path(), &file).unwrap();
+        let run = ["run", file.to_str().unwrap()];
+        let line = [&["check", "base.toml", "--count"], more, &run].concat();
+        let mut command = command::measure(&line).unwrap();
+        command.current_dir(here);
+        command::finish(command).unwrap()
+    };
+    let exact = ["--tolerance", "0i", "--symbol-tolerance", "0i"];
+    let written = check("first", 14, &[&["--update"], &exact[..]].concat());
+    assert_eq!(written.code, Some(0), "{written:?}");
+    let same = check("same", 14, &[]);
+    assert!(same.output.ends_with("no regression\n"), "{same:?}");
+    let more = check("more", 15, &[]);
+    assert_eq!(more.code, Some(1), "{more:?}");
+    // As often as it is called in a round.
+    for words in [
+        "calls::local grew by +1,760 ",
+        "calls::first grew by +1,115 ",
+    ] {
+        assert!(more.output.contains(words), "{words}: {more:?}");
+    }
 }
 
 #[test]

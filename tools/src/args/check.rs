@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 
 use crate::{
     args::{ExecArguments, LinuxArguments, RunArguments},
-    check::{INTERVAL, measured::Subject, tolerance::Tolerance},
+    check::{EVERY, INTERVAL, measured::Subject, tolerance::Tolerance},
     numbers::quantities::Sampling,
 };
 
@@ -17,6 +17,7 @@ Examples:
   cargo measure check sum.toml --update exec target/s390x-unknown-linux-gnu/release/sum 1 2 3
   cargo measure check sum.toml exec target/s390x-unknown-linux-gnu/release/sum 1 2 3
   cargo measure check sum.toml --tolerance 0.1% --junit sum.xml exec target/s390x-unknown-linux-gnu/release/sum 1 2 3
+  cargo measure check sum.toml --count exec target/s390x-unknown-linux-gnu/release/sum 1 2 3
   cargo measure check hash.toml --interval 100003 run hash
   cargo measure check boot.toml --interval 10007 linux -- true";
 
@@ -41,6 +42,9 @@ pub struct CheckArguments {
     /// number keeps loops from having all their samples at one place
     #[arg(long, value_name = "CYCLES", default_value_t = INTERVAL, value_parser = interval)]
     pub interval: u64,
+    /// Count every instruction of each symbol instead: no change is chance, and a run takes longer
+    #[arg(long, conflicts_with = "interval")]
+    pub count: bool,
     /// Write the comparison as JUnit's XML to this file as well; - is standard output, without the text
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
@@ -71,6 +75,11 @@ fn interval(text: &str) -> Result<u64, String> {
 }
 
 impl CheckArguments {
+    /// Instructions from one sample to the next, or [`EVERY`].
+    pub fn resolution(&self) -> u64 {
+        if self.count { EVERY } else { self.interval }
+    }
+
     /// What is measured.
     pub fn subject(&self) -> Result<Subject> {
         const TAKEN: &str = "`check` has options of its own for this, before the name of the run: --interval, --junit, --markdown";
@@ -112,6 +121,11 @@ impl CheckArguments {
                 Ok(Subject::Guest(Box::new(options)))
             }
             Checked::Linux(linux) => {
+                if self.count {
+                    bail!(
+                        "a whole boot takes an hour to count; check a program with --count, by exec"
+                    );
+                }
                 let options = linux.options()?;
                 if options.wants_shell() {
                     bail!("a shell waits for a person; give a command behind --, or --script");

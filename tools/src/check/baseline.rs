@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use super::{
+    EVERY,
     measured::{Measured, Share, State, Taken},
     tolerance::{self, Tolerance},
 };
@@ -22,7 +23,8 @@ pub const FEWEST: u64 = 30;
 
 /// What the file begins with.
 const HEAD: &str = "# What `cargo measure check` compares with. `--update` writes it anew, and keeps the tolerances.\n\
-                    # Totals are exact. A symbol has its samples times their interval, and in how many pieces they came.\n";
+                    # Totals are exact. A symbol has its samples times their interval, and in how many pieces they came; or with\n\
+                    # `counted` the instructions that were executed in it.\n";
 
 /// How many more instructions are no regression.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -57,6 +59,15 @@ impl Tolerances {
         growth
     }
 
+    /// By how many instructions a symbol may differ that is counted: one timer interruption more in the kernel, unless the
+    /// person says what it may differ by.
+    pub fn chance_of_counted(&self, state: State) -> u64 {
+        match state {
+            State::Kernel if self.kernel.is_none() => tolerance::TIMER_INTERRUPTION,
+            State::Kernel | State::User => 0,
+        }
+    }
+
     /// The tolerance of this symbol.
     pub fn of_symbol(&self, state: State, name: &str) -> Tolerance {
         let named = self.symbols.get(name).copied();
@@ -81,7 +92,11 @@ pub struct Baseline {
 struct File {
     format: u32,
     command: String,
-    interval: u64,
+    interval: Option<u64>,
+    #[serde(default)]
+    counted: bool,
+    #[serde(default)]
+    unmatched: u64,
     conditions: BTreeMap<String, String>,
     #[serde(default)]
     tolerance: Tolerances,
@@ -128,13 +143,18 @@ impl Baseline {
             "it has the format {}, and {FORMAT} is known",
             file.format
         );
-        ensure!(file.interval > 0, "its interval is 0");
+        let interval = match (file.interval, file.counted) {
+            (Some(interval @ 1..), false) => interval,
+            (None, true) => EVERY,
+            _ => bail!("it has neither an interval of samples nor `counted = true`"),
+        };
         let taken = |total, symbols| Taken { total, symbols };
         Ok(Self {
             measured: Measured {
                 command: file.command,
                 conditions: file.conditions,
-                interval: file.interval,
+                interval,
+                unmatched: file.unmatched,
                 user: taken(file.instructions.user, file.user),
                 kernel: taken(file.instructions.kernel, file.kernel),
                 counters: file.counters,
@@ -150,10 +170,13 @@ impl Baseline {
         // Writing to a string does not fail.
         let _ = write!(
             text,
-            "format = {FORMAT}\ncommand = {}\ninterval = {}\n",
+            "format = {FORMAT}\ncommand = {}\n",
             quoted(&measured.command),
-            measured.interval
         );
+        let _ = match measured.interval {
+            EVERY => writeln!(text, "counted = true\nunmatched = {}", measured.unmatched),
+            interval => writeln!(text, "interval = {interval}"),
+        };
         text.push_str("\n[conditions]\n");
         for (name, value) in &measured.conditions {
             let _ = writeln!(text, "{} = {}", quoted(name), quoted(value));
@@ -193,9 +216,12 @@ impl Baseline {
                     instructions,
                     pieces,
                 } = share;
-                if *instructions >= fewest {
-                    let _ = writeln!(text, "{} = [{instructions}, {pieces}]", quoted(name));
-                }
+                let value = match measured.interval {
+                    EVERY => instructions.to_string(),
+                    _ if *instructions < fewest => continue,
+                    _ => format!("[{instructions}, {pieces}]"),
+                };
+                let _ = writeln!(text, "{} = {value}", quoted(name));
             }
         }
         text
@@ -229,11 +255,15 @@ impl Baseline {
             }
         };
         differ("command", &before.command, &now.command, "");
+        let interval = |of: &Measured| match of.interval {
+            EVERY => "that of exact counts".to_owned(),
+            interval => interval.to_string(),
+        };
         differ(
             "interval",
-            &before.interval.to_string(),
-            &now.interval.to_string(),
-            " (--interval)",
+            &interval(before),
+            &interval(now),
+            " (--interval, --count)",
         );
         let names: std::collections::BTreeSet<_> = before
             .conditions
@@ -305,6 +335,7 @@ pub(super) mod tests {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
             interval: 1000,
+            unmatched: 0,
             user: taken(user),
             kernel: taken(kernel),
             counters: BTreeMap::new(),
@@ -335,6 +366,30 @@ pub(super) mod tests {
         assert_eq!(text, baseline().text());
         expected.measured.user.symbols.remove("rare");
         assert_eq!(Baseline::of(&text).unwrap(), expected, "{text}");
+    }
+
+    #[test]
+    fn a_baseline_of_exact_counts_has_every_symbol_with_one_number() {
+        let mut expected = baseline();
+        expected.measured.interval = EVERY;
+        expected.measured.unmatched = 7;
+        for state in State::ALL {
+            let symbols = &mut expected.measured.taken_mut(state).symbols;
+            symbols.values_mut().for_each(|share| share.pieces = 0);
+        }
+        let text = expected.text();
+        assert!(text.contains("counted = true\nunmatched = 7\n"), "{text}");
+        assert!(text.contains("\n\"rare\" = 9000\n"), "{text}");
+        assert_eq!(Baseline::of(&text).unwrap(), expected, "{text}");
+        for wrong in ["", "interval = 0", "interval = 3\ncounted = true"] {
+            let wrong = text.replace("counted = true", wrong);
+            let refusal = Baseline::of(&wrong).unwrap_err().to_string();
+            assert!(refusal.contains("neither an interval"), "{refusal}");
+        }
+        let refusal = baseline().check_kind(&expected.measured).unwrap_err();
+        let words =
+            "its interval is 1000, and that of this run that of exact counts (--interval, --count)";
+        assert!(refusal.to_string().contains(words), "{refusal}");
     }
 
     #[test]

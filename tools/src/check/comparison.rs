@@ -9,6 +9,7 @@
 use std::collections::BTreeSet;
 
 use super::{
+    EVERY,
     baseline::{Baseline, FEWEST},
     measured::{Measured, Share, State},
 };
@@ -153,7 +154,13 @@ impl Comparison {
                         pieces: FEWEST,
                     }
                 });
-                let chance = resolution(known, found, before.interval);
+                let chance = match before.interval {
+                    EVERY => {
+                        let unknown = before.unmatched.saturating_add(now.unmatched);
+                        unknown.max(tolerances.chance_of_counted(state))
+                    }
+                    interval => resolution(known, found, interval),
+                };
                 let [known, found] = [known, found].map(|share| share.instructions);
                 let limit = tolerances.of_symbol(state, name).of(known);
                 let about = About::Symbol(state, name.clone());
@@ -320,6 +327,34 @@ mod tests {
         assert_eq!(regressions(5000, 304_000), both());
         assert_eq!(regressions(2, 9_000), only_total());
         assert_eq!(regressions(2, 10_000), both());
+    }
+
+    #[test]
+    fn no_change_of_a_counted_symbol_is_chance_but_for_what_could_not_be_counted_and_a_timer_interruption()
+     {
+        let regressions = |unmatched, (user, kernel)| {
+            let mut baseline = Baseline {
+                measured: measured(&BEFORE, &[("vfs_read", 70_000)]),
+                tolerances: Tolerances {
+                    symbol: Some(Tolerance::Instructions(0)),
+                    user: Some(Tolerance::Any),
+                    ..Tolerances::default()
+                },
+            };
+            baseline.measured.interval = EVERY;
+            let mut now = baseline.measured.clone();
+            now.unmatched = unmatched;
+            now.user.symbols.get_mut("cold").unwrap().instructions += user;
+            now.kernel.symbols.get_mut("vfs_read").unwrap().instructions += kernel;
+            regressions(&Comparison::new(&baseline, &now))
+        };
+        let of_kernel = About::Symbol(State::Kernel, "vfs_read".to_owned());
+        let tick = crate::check::tolerance::TIMER_INTERRUPTION;
+        assert_eq!(regressions(0, (0, tick)), []);
+        assert_eq!(regressions(0, (1, 0)), [symbol("cold")]);
+        assert_eq!(regressions(9, (9, tick)), []);
+        assert_eq!(regressions(9, (10, 0)), [symbol("cold")]);
+        assert_eq!(regressions(0, (0, tick + 1)), [of_kernel]);
     }
 
     #[test]

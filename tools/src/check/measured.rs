@@ -13,10 +13,11 @@ use link::{data::Level, state::Mode};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::programs::Routines;
+use super::{EVERY, programs::Routines};
 use crate::{
     building::build,
     computer::{input_file, progress::Progress},
+    counts::Counts,
     formats::counters::counter_name,
     linux::{self, LinuxOptions, cache::Cache, exec::Program, packages, screen::Instructions},
     machine::{qemu::Qemu, run},
@@ -24,7 +25,7 @@ use crate::{
         hexadecimal,
         quantities::{Rtc, Sampling},
     },
-    options::RunOptions,
+    options::{RunOptions, count::Counted},
     profile::{Profile, model},
     report::Report,
     symbols::{linux::LinuxNames, names::Names},
@@ -70,6 +71,14 @@ impl State {
     /// Both.
     pub const ALL: [Self; 2] = [Self::User, Self::Kernel];
 
+    /// That of a sample.
+    fn of(entry: &BasicEntry) -> Self {
+        match entry.problem_state() {
+            true => Self::User,
+            false => Self::Kernel,
+        }
+    }
+
     /// Its name in the baseline and in tables.
     pub const fn name(self) -> &'static str {
         match self {
@@ -90,13 +99,30 @@ pub struct Taken {
 
 /// What a symbol took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(from = "[u64; 2]")]
+#[serde(from = "Written")]
 pub struct Share {
-    /// Instructions: samples times their interval.
+    /// Instructions: counted, or samples times their interval.
     pub instructions: u64,
-    /// In how many pieces these samples came: sequences that no sample of anything else interrupts. One piece cannot be wrong by more
+    /// Zero if they were counted; else in how many pieces these samples came: sequences that no sample of anything else interrupts. One piece cannot be wrong by more
     /// than a sample, and many short ones are a matter of chance.
     pub pieces: u64,
+}
+
+/// As the file has it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Counted(u64),
+    Sampled([u64; 2]),
+}
+
+impl From<Written> for Share {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Counted(instructions) => [instructions, 0].into(),
+            Written::Sampled(both) => both.into(),
+        }
+    }
 }
 
 impl From<[u64; 2]> for Share {
@@ -115,8 +141,10 @@ pub struct Measured {
     pub command: String,
     /// Everything else that decides the numbers, by name.
     pub conditions: BTreeMap<String, String>,
-    /// Instructions from one sample to the next.
+    /// Instructions from one sample to the next, or [`EVERY`].
     pub interval: u64,
+    /// Instructions that could not be counted, where every one was to be: it is not known in which symbol they were.
+    pub unmatched: u64,
     /// In problem state.
     pub user: Taken,
     /// In supervisor state.
@@ -134,15 +162,48 @@ impl Measured {
         }
     }
 
-    fn taken_mut(&mut self, state: State) -> &mut Taken {
+    pub(super) fn taken_mut(&mut self, state: State) -> &mut Taken {
         match state {
             State::User => &mut self.user,
             State::Kernel => &mut self.kernel,
         }
     }
 
-    /// Counts the samples that have a name.
+    /// Counts what has a name: instructions, or samples.
     fn count(
+        &mut self,
+        profile: &Profile,
+        name: impl Fn(&BasicEntry) -> Option<String>,
+    ) -> Result<()> {
+        if self.interval == EVERY {
+            self.count_instructions(profile, name)
+        } else {
+            self.count_samples(profile, name)
+        }
+    }
+
+    fn count_instructions(
+        &mut self,
+        profile: &Profile,
+        name: impl Fn(&BasicEntry) -> Option<String>,
+    ) -> Result<()> {
+        let record = profile.record.as_ref();
+        let record = record.context("the run has left no record")?;
+        let counts = Counts::read(&profile.directory, record)?;
+        let counts =
+            counts.context("the run was to count all executions, and no counts arrived")?;
+        for (instruction, executed) in &counts.executed {
+            let entry = instruction.sample();
+            if let Some(name) = name(&entry) {
+                let symbols = &mut self.taken_mut(State::of(&entry)).symbols;
+                symbols.entry(name).or_default().instructions += executed.instructions;
+            }
+        }
+        self.unmatched = counts.unmatched();
+        Ok(())
+    }
+
+    fn count_samples(
         &mut self,
         profile: &Profile,
         name: impl Fn(&BasicEntry) -> Option<String>,
@@ -153,10 +214,7 @@ impl Measured {
         for sample in samples.by_ref() {
             let sample = sample?;
             let entry = sample.entry;
-            let state = match entry.problem_state() {
-                true => State::User,
-                false => State::Kernel,
-            };
+            let state = State::of(&entry);
             let name = if entry.wait() { None } else { name(&entry) };
             let here = name.map(|name| (sample.cpu, state, name));
             if let Some((_, _, name)) = &here {
@@ -187,7 +245,7 @@ impl Measured {
 pub struct Measuring<'a> {
     /// What is run.
     pub subject: &'a Subject,
-    /// Instructions from one sample to the next.
+    /// Instructions from one sample to the next, or [`EVERY`].
     pub interval: u64,
     /// Where the raw files go.
     pub directory: &'a Path,
@@ -218,7 +276,13 @@ impl Measuring<'_> {
             !options.asks_his(),
             "HIS would take the samples that `check` needs; leave out its commands"
         );
-        options.sampling = Sampling::Every(interval);
+        if interval == EVERY {
+            // Samples are needed for the names alone.
+            options.count = Some(Counted::default());
+            options.sampling = Sampling::default();
+        } else {
+            options.sampling = Sampling::Every(interval);
+        }
         if options.rtc == Rtc::Now {
             options.rtc = DATE.parse().unwrap_or(Rtc::Now);
         }
