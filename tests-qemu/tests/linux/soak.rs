@@ -117,9 +117,10 @@ fn nothing_grows(count: u32, wait: u32, more: &[&str]) {
     let (whole, seconds) = rounds(count, wait, more);
     eprintln!("{count} rounds, {seconds} s of the guest: {half:?}, {whole:?}");
     assert!(seconds >= u64::from(count * wait), "{seconds}");
-    // What the second half needs in addition is noise: which spaces happened to be there at once.
+    // What the second half needs in addition is noise: which spaces happened to be there at once. The most of four rounds is a
+    // quarter more than the most of two with some images. What is not given back would be hundreds in each round.
     assert!(
-        whole.units <= half.units + half.units / 8 + 8,
+        whole.units <= half.units + half.units / 4 + 8,
         "{half:?} {whole:?}"
     );
     assert_eq!(whole.samples[1], 0, "{whole:?}");
