@@ -302,7 +302,8 @@ fn follow<H: Hardware>(
         return rest(cpu, hardware, &mut counting.copies, real);
     }
     let (of, _) = spaces(cpu);
-    let context = context(cpu, next);
+    // No branch changes it.
+    let context = counting.context;
     let place = regions::Place {
         of,
         mask: next.address_mask(),
@@ -313,7 +314,6 @@ fn follow<H: Hardware>(
         counting.addressing = addressing;
         counting.copies.epoch += 1;
     }
-    counting.context = context;
     counting.space = of;
     copies::leave(
         cpu,

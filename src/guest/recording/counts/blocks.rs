@@ -307,8 +307,13 @@ pub(super) fn count<H: Hardware>(
     executions: u64,
 ) {
     let at = counting.copies.area.block(number.into()).offset(EXECUTIONS);
+    add(hardware, at, executions);
+}
+
+/// Adds to a number. The bits that have no room are lost: all ones take one away.
+pub(super) fn add<H: Hardware>(hardware: &mut H, at: Real, more: u64) {
     let before = hardware.hsa_load(at);
-    hardware.hsa_store(at, before + executions);
+    hardware.hsa_store(at, before.wrapping_add(more));
 }
 
 /// Counts one execution of a part.

@@ -10,7 +10,7 @@
 //! Where calls and returns do not match, the nearest call that does is taken as ended, with all after it: so the stack is right
 //! again after a non-local jump.
 
-use super::blocks::Each;
+use super::blocks::{Each, add};
 use crate::hardware::Hardware;
 use crate::state::copies::{CopiesArea, DEEPEST, SITES};
 use crate::state::counting::{Context, Counting, Following, Owner, Stack, UnmatchedCalls};
@@ -74,14 +74,10 @@ pub(super) fn branched<H: Hardware>(
     next: Psw,
     each: &mut Each<'_>,
 ) {
-    let kind = Kind::of(text);
-    if kind == Kind::Other {
-        return;
-    }
     let mask = next.address_mask();
     let back = site.wrapping_add(length) & mask;
     let to = next.address & mask;
-    match kind {
+    match Kind::of(text) {
         Kind::Call => {
             let call = Call {
                 site,
@@ -189,10 +185,9 @@ fn returned<H: Hardware>(hardware: &mut H, counting: &mut Counting, to: u64, is_
         hardware.hsa_load(active.offset(BACK)) == to
             && hardware.hsa_load(active.offset(ENTERED)) & 1 == 0
     };
-    let mut all = (0..now.depth).rev();
     let looked = if is_return { now.depth } else { 1 };
-    let found = all
-        .by_ref()
+    let found = (0..now.depth)
+        .rev()
         .take(looked as usize)
         .find(|&number| ends(hardware, number));
     match found {
@@ -217,11 +212,6 @@ fn end<H: Hardware>(hardware: &mut H, area: CopiesArea, stack: &mut Stack, rest:
         }
     }
     stack.depth = rest;
-}
-
-fn add<H: Hardware>(hardware: &mut H, at: Real, more: u64) {
-    let before = hardware.hsa_load(at);
-    hardware.hsa_store(at, before.wrapping_add(more));
 }
 
 /// The place of the calls of a routine from one place. `None` if there is no room, because calls from each other place have not

@@ -8,7 +8,7 @@
 //! A region is true as long as its text is, and as its branches are replaced in the copies. The guest cannot change a text from
 //! which it executes without a trap; so a region is compared with the text once between two traps, in an *epoch*.
 
-use super::blocks::{self, Block, Each, Lasting, renew};
+use super::blocks::{self, Block, Each, Lasting, add, renew};
 use super::{calls, rounds};
 use crate::hardware::Hardware;
 use crate::recording::copies::{Text, is_replaced};
@@ -220,11 +220,6 @@ fn follow_calls<H: Hardware>(
     if let Some(routine) = end {
         follow(hardware, caller, routine, passed);
     }
-}
-
-fn add<H: Hardware>(hardware: &mut H, at: Real, more: u64) {
-    let before = hardware.hsa_load(at);
-    hardware.hsa_store(at, before + more);
 }
 
 /// The region at an address: one that is still true, or a new one. `None` if there can be none.
