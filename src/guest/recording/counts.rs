@@ -302,12 +302,9 @@ fn follow<H: Hardware>(
         return rest(cpu, hardware, &mut counting.copies, real);
     }
     let (of, _) = spaces(cpu);
-    // No branch changes it.
-    let context = counting.context;
     let place = regions::Place {
         of,
         mask: next.address_mask(),
-        context,
     };
     let addressing = next.mask & ADDRESSING_64;
     if counting.addressing != addressing {
@@ -331,7 +328,7 @@ fn follow<H: Hardware>(
                     regions::enter(configuration, hardware, counting, &place, start, each);
             }
             if counting.region.is_none() {
-                find_chain(configuration, hardware, counting, of, context, next, each);
+                find_chain(configuration, hardware, counting, next, each);
             }
         },
     )
@@ -354,11 +351,10 @@ fn find_chain<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
     counting: &mut Counting,
-    of: u64,
-    context: Context,
     next: Psw,
     each: &mut Each<'_>,
 ) {
+    let of = counting.space;
     let mask = next.address_mask();
     let (mut at, mut may_loop) = (next.address & mask, true);
     while !counting.chain.is_full() {
@@ -387,7 +383,6 @@ fn find_chain<H: Hardware>(
             configuration,
             hardware,
             counting,
-            context,
             &Text {
                 page: &page,
                 behind: behind.as_ref(),

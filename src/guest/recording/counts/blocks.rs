@@ -264,11 +264,12 @@ pub(super) fn enter<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
     counting: &mut Counting,
-    context: Context,
     text: &Text<'_>,
     (start, may_loop): (u64, bool),
     each: &mut Each<'_>,
 ) -> Option<(u16, Block)> {
+    // No branch changes it.
+    let context = counting.context;
     let kind = if may_loop { WHOLE } else { BEHIND_LOOP };
     let number = place(hardware, counting, context, start, (kind, 0, 0), each)?;
     let at = counting.copies.area.block(number.into());

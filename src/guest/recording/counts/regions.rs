@@ -14,7 +14,7 @@ use crate::hardware::Hardware;
 use crate::recording::copies::{Text, is_replaced};
 use crate::state::configuration::Configuration;
 use crate::state::copies::{CopiedPage, REGIONS};
-use crate::state::counting::{Context, Counting};
+use crate::state::counting::Counting;
 use crate::state::shadow::MIX;
 use crate::storage::shadow::copied;
 use arch::address::{Real, Virtual};
@@ -111,8 +111,6 @@ pub(super) struct Place {
     pub of: u64,
     /// The bits of an address.
     pub mask: u64,
-    /// The program.
-    pub context: Context,
 }
 
 /// The blocks of a way.
@@ -237,8 +235,8 @@ pub(super) fn enter<H: Hardware>(
         let state = hardware.hsa_load(at.offset(STATE));
         state & 0xFF != 0
             && hardware.hsa_load(at.offset(START)) == start
-            && hardware.hsa_load(at.offset(PARAMETER)) == place.context.parameter
-            && state & !0xFFFF == place.context.state
+            && hardware.hsa_load(at.offset(PARAMETER)) == counting.context.parameter
+            && state & !0xFFFF == counting.context.state
     });
     if let Some(number) = found {
         let at = counting.copies.area.region(number);
@@ -289,10 +287,10 @@ pub(super) fn enter<H: Hardware>(
     let numbers = (built.nodes.len() << 8 | built.leaves.len()) as u64;
     for (field, value) in [
         (START, start),
-        (PARAMETER, place.context.parameter),
+        (PARAMETER, counting.context.parameter),
         (LOOP, built.of_loop),
         (ROUNDS, 0),
-        (STATE, place.context.state | numbers),
+        (STATE, counting.context.state | numbers),
     ] {
         hardware.hsa_store(at.offset(field), value);
     }
@@ -438,7 +436,7 @@ fn follow<H: Hardware>(
         Some(number) => number,
         None => {
             let start = (way.at, built.nodes.is_empty());
-            let mut node = blocks::plain(configuration, hardware, place.context, &text, start)
+            let mut node = blocks::plain(configuration, hardware, counting.context, &text, start)
                 .ok_or(Refused)?;
             if node.loops() {
                 if is_replaced(hardware, &page, node.last()) {

@@ -34,7 +34,8 @@ impl Counter {
         let at = bench.hardware.storage.len() + bench.hardware.hsa.len();
         let length = bench.hardware.hsa.len() + CopiesArea::LENGTH as usize;
         bench.hardware.hsa.resize(length, 0);
-        let counting = begin(&mut bench.hardware, Real(at as u64), States::Both);
+        let mut counting = begin(&mut bench.hardware, Real(at as u64), States::Both);
+        counting.context = CONTEXT;
         let page = CopiedPage {
             space: 0,
             at: TEXT,
@@ -58,7 +59,6 @@ impl Counter {
             &self.bench.configuration,
             &mut self.bench.hardware,
             &mut self.counting,
-            CONTEXT,
             &Text {
                 page: &self.page,
                 behind: None,
@@ -336,7 +336,6 @@ fn what_the_machine_performs_with_a_trap_in_addition_is_counted_where_it_is() {
     let handler = Some((at(TEXT + 4), 0x9_0000));
     assert_eq!(also(TEXT + 4, 0x9_0004, handler), [(0x9_0000, 4)]);
     assert_eq!(also(TEXT + 4, 0x9_0000, handler), []);
-    counter.counting.context = CONTEXT;
     let given = &mut counter.given;
     let hardware = &mut counter.bench.hardware;
     account_for_one(hardware, &mut counter.counting, 0x5E0, 4, &mut |entry| {

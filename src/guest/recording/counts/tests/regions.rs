@@ -209,6 +209,7 @@ impl Program {
             None,
             &mut |_| (),
         );
+        counting.context = CONTEXT;
         Self {
             model,
             counter,
@@ -228,7 +229,6 @@ impl Program {
         let place = regions::Place {
             of: 0,
             mask: u64::MAX,
-            context: CONTEXT,
         };
         let each = &mut |entry| given.push(entry);
         regions::enter(
