@@ -33,7 +33,7 @@ use crate::machine::hardware::wait;
 use crate::machine::native::Still;
 use crate::machine::state::machine::{Cpu, Machine};
 use crate::machine::{his, stacks, turn};
-use core::arch::global_asm;
+use core::arch::{asm, global_asm};
 use core::mem::offset_of;
 
 global_asm!(
@@ -489,7 +489,40 @@ pub extern "C" fn program_interruption(cpu: &mut Cpu) -> u64 {
     );
     let refused = matches!(cpu.vcpu.interruption.code(), 0x01 | 0x02);
     handle_program(cpu, machine, refused);
-    lowcore::set_other_exit_psw(dispatch::real_psw(&cpu.vcpu))
+    set_other_exit_psw(cpu)
+}
+
+/// How many instructions more [`set_other_exit_psw`] takes if it sets the PSW.
+pub const OF_OTHER_EXIT_PSW: u64 = 3;
+
+/// Sets the PSW that the exit loads unless it is the program old PSW, which the exit can load as well: after most traps the
+/// guest goes on with the very PSW that the hardware has stored. Returns the bits in which they differ.
+#[inline(always)]
+fn set_other_exit_psw(cpu: &mut Cpu) -> u64 {
+    let psw = dispatch::real_psw(&cpu.vcpu);
+    let old = lowcore::PROGRAM_OLD.get();
+    let mut difference = old.address ^ psw.address;
+    // SAFETY: the fields are in the CPU, and in its prefix area, which no reference covers. In the prefix area it is one store, as
+    // for `lowcore::set_exit_psw`.
+    unsafe {
+        asm!(
+            "ogr {difference},{other}",
+            "jz 2f",
+            "stg {mask},{next}({cpu})",
+            "stg {address},{next}+8({cpu})",
+            "mvc {exit_psw}(16,%r0),{next}({cpu})",
+            "2:",
+            difference = inout(reg) difference,
+            other = in(reg) old.mask ^ psw.mask,
+            mask = in(reg) psw.mask,
+            address = in(reg) psw.address,
+            cpu = in(reg_addr) &raw mut *cpu,
+            next = const offset_of!(Cpu, vcpu.interruption.next),
+            exit_psw = const offset_of!(Lowcore, exit_psw),
+            options(nostack),
+        );
+    }
+    difference
 }
 
 /// A program interruption that has been accounted for; `refused` if the hardware refused an instruction.

@@ -213,6 +213,7 @@ extern "C" fn window_exit(cpu: &mut Cpu, class: Class) {
     let began = lowcore::WINDOW.get().began;
     let mut comparator = cpu.native.comparator();
     let exit = cpu.machine.configuration.charges.exit;
+    let beyond = AROUND_EXIT.wrapping_add_signed(of_other_psw(cpu));
     go_on_traced(cpu, class, began);
     go_on_counted(cpu, began);
     if let Some(looked) = &mut cpu.window {
@@ -226,7 +227,22 @@ extern "C" fn window_exit(cpu: &mut Cpu, class: Class) {
                 .comparator(account, exit, began, began, comparator);
         }
     }
-    settle(cpu, began, AROUND_EXIT, comparator, false);
+    settle(cpu, began, beyond, comparator, false);
+}
+
+/// How many instructions more than in the first run it took to set the PSW of the exit, after a program interruption whose old PSW
+/// differs from that of the first run.
+fn of_other_psw(cpu: &mut Cpu) -> i64 {
+    let Some([here, first_run]) = ahead(cpu).and_then(|ahead| ahead.old.take()) else {
+        return 0;
+    };
+    // Otherwise the machine itself was interrupted, and both runs have set it.
+    if lowcore::PROGRAM_OLD.get() != here {
+        return 0;
+    }
+    let exit = lowcore::EXIT_PSW.get();
+    let more = i64::from(exit != here) - i64::from(exit != first_run);
+    more * trap::OF_OTHER_EXIT_PSW as i64
 }
 
 /// An external interruption has come, and nothing but the general registers and the clock has been stored.
@@ -389,18 +405,30 @@ fn stop_counted(cpu: &mut Cpu) -> Option<Stopped> {
         });
     }
     if counting.is_on() {
-        become_first_run(vcpu, native, &interrupted);
+        let first_run = copies::as_without(vcpu, native, &interrupted);
+        become_first_run(cpu, &first_run);
     }
     None
 }
 
-/// What the hardware has stored becomes that of the first run.
-fn become_first_run(vcpu: &Vcpu, native: &Native, interrupted: &Interruption) {
-    let first_run = copies::as_without(vcpu, native, interrupted);
-    wait::closed(|| {
-        lowcore::set_program_interruption(first_run.identification, first_run.old);
-        lowcore::set_translation_exception(first_run.translation);
-    });
+/// What the hardware has stored becomes that of the first run. What would have to be stored into the prefix area takes long: while
+/// the guest has low-address protection, the machine closes that, and QEMU empties the whole TLB each time. So the old PSW is left
+/// as it is.
+fn become_first_run(cpu: &mut Cpu, first_run: &Interruption) {
+    let here = lowcore::PROGRAM_OLD.get();
+    if let Some(ahead) = ahead(cpu)
+        && here != first_run.old
+    {
+        ahead.old = Some([here, first_run.old]);
+    }
+    if lowcore::PROGRAM_IDENTIFICATION.get() != first_run.identification
+        || lowcore::TRANSLATION_EXCEPTION.get() != first_run.translation
+    {
+        wait::closed(|| {
+            lowcore::set_program_identification(first_run.identification);
+            lowcore::set_translation_exception(first_run.translation);
+        });
+    }
 }
 
 /// The program interruption that has come.
@@ -548,7 +576,8 @@ fn stop_traced(cpu: &mut Cpu) -> Option<Stopped> {
             &interrupted,
             each,
         );
-        become_first_run(of.vcpu, of.native, &interrupted);
+        let first_run = copies::as_without(of.vcpu, of.native, &interrupted);
+        become_first_run(cpu, &first_run);
         return None;
     };
     let reads_clock = traces.reads_clock();

@@ -107,7 +107,7 @@ pub fn as_without<H: Hardware>(cpu: &Vcpu, hardware: &H, interrupted: &Interrupt
         let code = copied::missing(hardware, spaces(cpu).0, at).code();
         without.identification = interrupted.identification & !0xFFFF | u32::from(code);
     }
-    if has_single_table(cpu) {
+    if has_translation(interrupted.code()) && has_single_table(cpu) {
         without.translation |= TEID_SPACE;
     }
     without
@@ -223,6 +223,12 @@ const fn is_missing(code: u16) -> bool {
     matches!(code, 0x10 | 0x11 | 0x38..=0x3B)
 }
 
+/// Whether the hardware stores a translation-exception identification with a program interruption: the guest has no others of the
+/// kind.
+const fn has_translation(code: u16) -> bool {
+    is_missing(code) || code == 0x04
+}
+
 /// By which address-space-control elements the hardware would fetch instructions, and access operands.
 pub(super) const fn spaces(cpu: &Vcpu) -> (u64, u64) {
     if has_single_table(cpu) {
@@ -308,7 +314,13 @@ pub(super) fn is_branch(configuration: &Configuration, text: &[u8; 6]) -> bool {
         [0xE3, .., 0x47] if !configuration.facilities.has(MISCELLANEOUS_EXTENSIONS_2) => {
             return false;
         }
-        _ => {}
+        [0x05..=0x07 | 0x0D | 0x45..=0x47 | 0x4D, ..]
+        | [
+            0x84..=0x87 | 0xA7 | 0xB9 | 0xC0 | 0xCC | 0xE3 | 0xEB | 0xEC,
+            ..,
+        ] => {}
+        // No branch begins with it, and most instructions do.
+        _ => return false,
     }
     let site = Site {
         at: 0,

@@ -84,6 +84,8 @@ impl Pending {
 pub struct Interruption {
     /// The real old PSW.
     pub old: Psw,
+    /// The real PSW with which the guest goes on, if it is another one, while the machine places it where the exit loads it.
+    pub next: Psw,
     /// The identification of a program or supervisor-call interruption: instruction length in bits
     /// 8-15, code in bits 16-31.
     pub cause: u32,

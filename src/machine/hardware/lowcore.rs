@@ -287,27 +287,24 @@ pub fn set_exit_psw(psw: Psw) {
     }
 }
 
-/// Sets it unless it is the program old PSW, which the exit can load as well. Returns the bits in which they differ. After
-/// most traps the guest goes on with the very PSW that the hardware has stored.
-#[inline(always)]
-pub fn set_other_exit_psw(psw: Psw) -> u64 {
-    let old = PROGRAM_OLD.get();
-    let difference = (old.address ^ psw.address) | (old.mask ^ psw.mask);
-    if difference != 0 {
-        set_exit_psw(psw);
-    }
-    difference
-}
-
-/// Sets what the exits of a run with a window need.
+/// Sets what the exits of a run with a window need, by one store as [`set_exit_psw`].
 pub fn set_window(window: WindowArea) {
-    WINDOW.set(window);
+    // SAFETY: the field is in this CPU's prefix area, which no reference covers.
+    unsafe {
+        asm!(
+            "mvc {window}({length},%r0),0({from})",
+            window = const offset_of!(Lowcore, window),
+            length = const size_of::<WindowArea>(),
+            from = in(reg_addr) &raw const window,
+            options(nostack, preserves_flags),
+        );
+    }
 }
 
-/// Sets what the last program interruption stored, for a trap entry that looks at it later. Without low-address protection.
-pub fn set_program_interruption(identification: u32, old: Psw) {
+/// Sets the instruction-length code and the code of the last program interruption, for a trap entry that looks at them later.
+/// Without low-address protection.
+pub fn set_program_identification(identification: u32) {
     PROGRAM_IDENTIFICATION.set(identification);
-    PROGRAM_OLD.set(old);
 }
 
 /// Sets the translation-exception identification of the last program interruption, in the same way.

@@ -1,5 +1,6 @@
 //! The samples, events and counts of a CPU's window, until they are sent.
 
+use crate::arch::psw::Psw;
 use crate::cpumf::sampling::block::BasicEntry;
 use crate::guest::state::counting::Counting;
 use crate::guest::state::window::Window;
@@ -51,6 +52,9 @@ pub struct Ahead {
     pub left: u64,
     /// The overhead of a stop after which the clock is set back before the guest goes on.
     pub stopped: Option<u64>,
+    /// The old PSW of the program interruption that is being handled, and that of the first run, if the prefix area does not have
+    /// that.
+    pub old: Option<[Psw; 2]>,
     /// Which timer last interrupted, and when: its code and the guest's clock.
     pub early: Option<(u16, u64)>,
 }
@@ -180,6 +184,7 @@ impl Looked {
             executions: None,
             ahead: Ahead {
                 left: 0,
+                old: None,
                 stopped: None,
                 early: None,
             },

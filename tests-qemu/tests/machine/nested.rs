@@ -276,7 +276,7 @@ fn the_outer_machine_counts_the_paths_of_the_inner_one_as_long_as_they_are_above
         (Cause::Program, 0x06, "reflected"),
     ] {
         // The shortest LPSWE goes on behind itself. One that goes elsewhere has its PSW stored for the exit.
-        let both = path(cause, number).least + back + 2;
+        let both = path(cause, number).least + back + 1;
         assert_eq!(both, direct(name) + direct("lpswe"), "{name}");
     }
     // All of it is what the inner machine's counters say of its own work.
