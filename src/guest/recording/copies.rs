@@ -183,7 +183,7 @@ pub(super) fn leave<H: Hardware, C: AsMut<Copies>>(
     real: Psw,
     mut prepare: impl FnMut(&mut H, &mut C),
 ) -> Psw {
-    copied::catch_up(cpu, configuration, owner.as_mut());
+    copied::catch_up(cpu, configuration, hardware, owner.as_mut());
     note_loaded(cpu, owner.as_mut());
     for _ in 0..2 {
         prepare(hardware, owner);

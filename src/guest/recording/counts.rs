@@ -141,9 +141,18 @@ fn also_performed<H: Hardware>(
     if counting.skips || is_near(cpu, cpu.psw) {
         return None;
     }
-    // Only behind a STORE CPU TIMER, and the text is that of the copy, in which the first halfword of the branch is replaced.
     let old = cpu.interruption.old;
     let at = old.address & old.address_mask();
+    if let Some(region) = counting.region {
+        // The branch is where the region ends, and the one to which it leads was performed, too.
+        let done = cpu
+            .account
+            .total()
+            .wrapping_sub(counting.total + counting.done);
+        let leaf = regions::leaf(hardware, counting, region, (at, done.wrapping_sub(1)))?;
+        return returns(at, u16::from_be_bytes([leaf.text[2], leaf.text[3]]).into());
+    }
+    // Only behind a STORE CPU TIMER, and the text is that of the copy, in which the first halfword of the branch is replaced.
     let copy = copied::last_found(&counting.copies, counting.space, Virtual(at))?;
     let halfword = |offset: u64| {
         let doubleword = hardware.hsa_load(copy.offset(offset & !7));
@@ -153,7 +162,11 @@ fn also_performed<H: Hardware>(
     if !(4..PAGE - 2).contains(&offset) || halfword(offset - 4) != STORE_CPU_TIMER {
         return None;
     }
-    let target = halfword(offset + 2);
+    returns(at, halfword(offset + 2))
+}
+
+/// The branch at an address, with this base and displacement, if it leads to the prefix area, and the instruction there.
+fn returns(at: u64, target: u64) -> Option<Also> {
     let has_no_base = target >> 12 == 0;
     has_no_base.then_some(Also::Return([(at, 4), (target, 4)]))
 }
@@ -261,6 +274,9 @@ pub fn stopped<H: Hardware>(
         {
             return Some(stopped);
         }
+        if let Some(region) = counting.region {
+            regions::doubt(hardware, counting, region);
+        }
         at_branch(cpu, configuration, hardware, counting, interrupted, each)
     } else {
         copies::missed(
@@ -309,9 +325,10 @@ fn follow<H: Hardware>(
     let addressing = next.mask & ADDRESSING_64;
     if counting.addressing != addressing {
         counting.addressing = addressing;
-        counting.copies.epoch += 1;
+        counting.copies.change();
     }
     counting.space = of;
+    counting.from = next.address & place.mask;
     copies::leave(
         cpu,
         configuration,
@@ -322,11 +339,9 @@ fn follow<H: Hardware>(
             counting.chain.clear();
             counting.reads_clock = false;
             counting.region = None;
-            if counting.behind_branch {
-                let start = next.address & place.mask;
-                counting.region =
-                    regions::enter(configuration, hardware, counting, &place, start, each);
-            }
+            let start = next.address & place.mask;
+            counting.region =
+                regions::enter(configuration, hardware, counting, &place, start, each);
             if counting.region.is_none() {
                 find_chain(configuration, hardware, counting, next, each);
             }
@@ -559,7 +574,7 @@ fn restore<H: Hardware>(
     of: u64,
     at: u64,
 ) {
-    counting.copies.epoch += 1;
+    counting.copies.change();
     for at in [at, at.wrapping_add(4)] {
         let found = copied::page(
             configuration,
@@ -727,6 +742,13 @@ fn find_executed<H: Hardware>(
         } else {
             counting.unmatched += done;
         }
+        return;
+    }
+    if done == 1 && counting.chain.is_empty() {
+        // The machine performs some instructions that the hardware could not fetch.
+        let block = Block::single(counting.context, counting.from, 0);
+        blocks::count_part(hardware, counting, &block, each);
+        counting.counted += 1;
         return;
     }
     let found = behind(hardware, counting, done, here)

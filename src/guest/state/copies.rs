@@ -23,7 +23,7 @@ pub(crate) const BLOCKS: u64 = 16384;
 pub(crate) const REGION: u64 = 1024;
 
 /// How many regions there are.
-pub(crate) const REGIONS: u64 = 2048;
+pub(crate) const REGIONS: u64 = 8192;
 
 /// Bytes of what is known of the calls of a routine from one place.
 pub(crate) const CALLS: u64 = 64;
@@ -36,6 +36,10 @@ pub(crate) const ACTIVE: u64 = 32;
 
 /// How many of them are followed in a program.
 pub(crate) const DEEPEST: u64 = 4096;
+
+/// Bytes of what is known of the halfwords of a copy: of each whether an instruction begins there, and then of each whether it is
+/// within one.
+pub(crate) const HALFWORDS: u64 = 2 * PAGE / 16;
 
 /// How many programs have calls that have not ended.
 pub(crate) const STACKS: usize = 64;
@@ -61,7 +65,8 @@ impl CopiesArea {
         + COPIES * 16
         + REGIONS * REGION
         + SITES * CALLS
-        + STACKS as u64 * DEEPEST * ACTIVE;
+        + STACKS as u64 * DEEPEST * ACTIVE
+        + COPIES * HALFWORDS;
 
     /// What must be zeros at first, the blocks, the owners, the regions and the calls: where it begins, and its bytes.
     pub(crate) const fn zeros(self) -> (Real, u64) {
@@ -99,6 +104,12 @@ impl CopiesArea {
     /// What is known of the calls of a routine from one place.
     pub(crate) const fn calls(self, number: u64) -> Real {
         self.region(REGIONS).offset(number * CALLS)
+    }
+
+    /// What is known of the halfwords of a copy.
+    pub(crate) const fn halfwords(self, copy: Real) -> Real {
+        let number = copy.0.wrapping_sub(self.0.0) / PAGE;
+        self.active(STACKS, 0).offset(number * HALFWORDS)
     }
 
     /// A call of a program that has not ended. The first of them has number zero.
@@ -184,8 +195,15 @@ pub struct Copies {
     pub(crate) loaded: [u64; 2],
     /// Whether the guest was left with these.
     pub(crate) is_on: bool,
-    /// Changes when text, tables or copies may have changed.
+    /// Changes when the guest has trapped, or with `text`.
     pub(crate) epoch: u64,
+    /// Changes when text, tables or copies may have changed, but for the translation of single pages and for text of the frames
+    /// in `altered`.
+    pub(crate) text: u64,
+    /// Where the page frame is into whose text a value was last stored that leaves it text, and its code copy, if it has one.
+    pub(crate) altered: [Real; 2],
+    /// How often that was another one than the time before.
+    pub(crate) alterations: u64,
     /// What is to be put back in copies: where, and what was there.
     pub(crate) edits: heapless::Vec<(Real, u64), EDITS>,
     /// The interruptions for which the guest is open, while the hardware only tries to fetch.
@@ -212,6 +230,9 @@ impl Copies {
             loaded: [0; 2],
             is_on: false,
             epoch: 1,
+            text: 1,
+            altered: [Real(u64::MAX); 2],
+            alterations: 0,
             edits: heapless::Vec::new(),
             looks: None,
         }
@@ -221,5 +242,11 @@ impl Copies {
     #[must_use]
     pub const fn is_on(&self) -> bool {
         self.is_on
+    }
+
+    /// Nothing is known to be as it was any more.
+    pub(crate) const fn change(&mut self) {
+        self.epoch += 1;
+        self.text += 1;
     }
 }

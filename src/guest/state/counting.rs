@@ -121,6 +121,8 @@ pub struct Counting {
     pub(crate) states: States,
     /// The blocks, by their numbers, that the guest executes one behind the other.
     pub(crate) chain: heapless::Vec<u16, LONGEST_CHAIN>,
+    /// Where the guest went on with it.
+    pub(crate) from: u64,
     /// The region in which the guest is instead.
     pub(crate) region: Option<u16>,
     /// The addressing mode for which the regions of the epoch are.
@@ -159,6 +161,7 @@ impl Counting {
             copies: Copies::new(at),
             states,
             chain: heapless::Vec::new(),
+            from: 0,
             region: None,
             addressing: 0,
             context: Context::new(0, 0, 0),

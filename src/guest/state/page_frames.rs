@@ -75,6 +75,9 @@ pub struct PageFrames {
     pub copied: AtomicU64,
     /// Places that were uncovered so far.
     pub uncovered: AtomicU64,
+    /// The page frame into whose text a value was last stored that leaves it text, and how often that was another one than the
+    /// time before.
+    pub(crate) altered: [AtomicU64; 2],
     /// Whether any page has had a copy that [`BEGINS`].
     pub(crate) any_begins: AtomicBool,
     /// For each page frame, into how many buffers of devices in it a device may store at any time; the largest value
@@ -105,6 +108,7 @@ impl PageFrames {
             scans: AtomicU64::new(0),
             copied: AtomicU64::new(0),
             uncovered: AtomicU64::new(0),
+            altered: [AtomicU64::new(u64::MAX), AtomicU64::new(0)],
             any_begins: AtomicBool::new(false),
             stores: &[],
             changing: Mutex::new(()),
@@ -122,6 +126,17 @@ impl PageFrames {
     #[inline]
     fn of(&self, at: Absolute) -> Option<&AtomicU16> {
         self.states.get((at.0 / PAGE) as usize)
+    }
+
+    /// A value is stored at `at` into text that stays text.
+    #[inline]
+    pub(crate) fn alter(&self, at: Absolute) {
+        let [last, others] = &self.altered;
+        let page = at.page().0;
+        if last.load(Ordering::Relaxed) != page {
+            last.store(page, Ordering::Relaxed);
+            others.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// The number of buffers in the frame at `at` into which devices may store.

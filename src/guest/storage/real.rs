@@ -30,7 +30,10 @@ pub fn store<H: Hardware>(
     match configuration.page_frames.raw(checked.absolute()) {
         DATA => {}
         TEXT if !scanner::changes_end(configuration, checked.absolute())
-            && scanner::leaves_text(configuration, value) => {}
+            && scanner::leaves_text(configuration, value) =>
+        {
+            configuration.page_frames.alter(checked.absolute());
+        }
         _ => return false,
     }
     let frame = placed(hardware, checked.frame());

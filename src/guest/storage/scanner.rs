@@ -586,11 +586,16 @@ pub fn store_value_into<H: Hardware>(
         _ if changes_end(configuration, at) => {
             make_data(configuration, hardware, at, 0);
         }
-        TEXT if !sensitive::may_be_sensitive(value, caught) => {}
-        TEXT if caught.has_split() && is_no_split(configuration, hardware, at, (value, width)) => {}
+        TEXT if !sensitive::may_be_sensitive(value, caught) => configuration.page_frames.alter(at),
+        TEXT if caught.has_split() && is_no_split(configuration, hardware, at, (value, width)) => {
+            configuration.page_frames.alter(at);
+        }
         state
             if (state == TRUSTED || state & OF_EXECUTES != 0)
-                && store_beside_executes(configuration, hardware, at, (value, width)) => {}
+                && store_beside_executes(configuration, hardware, at, (value, width)) =>
+        {
+            configuration.page_frames.alter(at);
+        }
         _ => make_data(configuration, hardware, at, 0),
     }
 }

@@ -186,6 +186,14 @@ impl Block {
         found
     }
 
+    /// Where the target of its EXECUTE RELATIVE LONG is, if it has one.
+    pub const fn target(&self) -> Option<u64> {
+        match self.target {
+            0 => None,
+            target => Some(target & !1),
+        }
+    }
+
     /// Whether an instruction of it may look at a clock.
     pub const fn reads_clock(&self) -> bool {
         self.heading & READS_CLOCK != 0
@@ -649,12 +657,52 @@ pub(super) fn renew<H: Hardware>(
                 Lasting::ForGood => (copied ^ original) & mask != 0,
             };
             if is_lost {
-                counting.copies.epoch += 1;
+                counting.copies.change();
             }
             hardware.hsa_store(place, copied & !mask | wanted & mask);
         }
     }
     hash
+}
+
+/// Notes where the instructions of a block are, in what is known `at` this address of the halfwords of its page. Returns whether one
+/// overlaps another one that is known, or may.
+pub(super) fn overlaps<H: Hardware>(hardware: &mut H, at: Real, block: &Block) -> bool {
+    let first = Virtual(block.start).byte_index() / 2;
+    let length = block.heading >> LENGTH & 0xFF;
+    if length > 64 {
+        // It would need one more bit.
+        return true;
+    }
+    let within = !u64::MAX.unbounded_shr(length as u32) & !block.begins;
+    let (word, shift) = (first / 64, first % 64);
+    let parts = [
+        (word, block.begins >> shift, within >> shift),
+        (
+            word + 1,
+            block.begins.unbounded_shl(64 - shift as u32),
+            within.unbounded_shl(64 - shift as u32),
+        ),
+    ];
+    let places = |word: u64| [word, word + PAGE / 128].map(|word| at.offset(8 * word));
+    let parts = || {
+        parts
+            .iter()
+            .filter(|(word, begin, within)| *word < PAGE / 128 && (begin | within) != 0)
+    };
+    let overlaps = parts().any(|&(word, begin, within)| {
+        let [begins, inside] = places(word).map(|place| hardware.hsa_load(place));
+        begins & within | inside & begin != 0
+    });
+    if !overlaps {
+        for &(word, begin, within) in parts() {
+            for (place, more) in places(word).into_iter().zip([begin, within]) {
+                let known = hardware.hsa_load(place);
+                hardware.hsa_store(place, known | more);
+            }
+        }
+    }
+    overlaps
 }
 
 /// Makes the first bytes of a page, to which an instruction extends from the page before, as the guest has them.
@@ -669,6 +717,6 @@ pub(super) fn renew_beginning<H: Hardware>(
     let copied = hardware.hsa_load(page.copy);
     if (copied ^ original) & mask != 0 {
         hardware.hsa_store(page.copy, copied & !mask | original & mask);
-        counting.copies.epoch += 1;
+        counting.copies.change();
     }
 }

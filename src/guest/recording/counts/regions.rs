@@ -6,7 +6,9 @@
 //! machine.
 //!
 //! A region is true as long as its text is, and as its branches are replaced in the copies. The guest cannot change a text from
-//! which it executes without a trap; so a region is compared with the text once between two traps, in an *epoch*.
+//! which it executes without a trap; so between two traps, in an *epoch*, a region that is true stays true. After a trap, it is
+//! enough that its pages are where they were and nothing was stored into them; only if that is not known, it is compared with the
+//! text.
 
 use super::blocks::{self, Block, Each, Lasting, add, renew};
 use super::{calls, rounds};
@@ -47,6 +49,10 @@ const STATE: u64 = 24;
 const LOOP: u64 = 32;
 /// How often the guest went round in it, but for once on each way.
 const ROUNDS: u64 = 40;
+/// When it was last compared with the text ([`Copies::text`](crate::state::copies::Copies::text)); or zero.
+const VERSION: u64 = 48;
+/// The space in which it was then.
+const SPACE: u64 = 56;
 const FIRST_LEAF: u64 = 64;
 const LEAF: u64 = 32;
 const FIRST_NODE: u64 = FIRST_LEAF + LEAVES as u64 * LEAF;
@@ -61,7 +67,38 @@ const HAS_CALLS: u64 = 0x8000;
 const PATH: u64 = 16;
 const EXECUTIONS: u64 = 24;
 
-const _: () = assert!(FIRST_NODE + NODES as u64 * NODE <= crate::state::copies::REGION);
+/// Where its pages are, and those of the targets of its EXECUTEs, up to a zero: of each where the shadow has its entry, and that.
+const FIRST_PAGE: u64 = FIRST_NODE + NODES as u64 * NODE;
+const PAGE: u64 = 16;
+const PAGES: usize = 4;
+
+/// Where traps have found the guest before, and by how many instructions it had come there.
+const FIRST_TRAP: u64 = FIRST_PAGE + PAGES as u64 * PAGE;
+const TRAP: u64 = 40;
+const TRAPS: u64 = 3;
+
+/// Where the fields of such a place are.
+const HERE: u64 = 0;
+const DONE: u64 = 8;
+/// The blocks that were executed as a whole.
+const WHOLE: u64 = 16;
+/// How many bytes the guest was from where it should be, the number of the next block, and in the right half how many
+/// instructions of that were executed.
+const PART: u64 = 24;
+const TIMES: u64 = 32;
+
+const _: () = assert!(FIRST_TRAP + TRAPS * TRAP <= crate::state::copies::REGION);
+
+/// In [`STATE`]: there is no region at this address.
+const ABSENT: u64 = 0x8000;
+
+/// In [`STATE`]: the guest has come to this address by traps only, as often as the number of nodes says.
+const VISITED: u64 = 0x4000;
+const VISIT: u64 = 0x100;
+
+/// How often it comes so before there is a region: where it was interrupted by chance, it does not come again, and another
+/// region at a place where it stops would stop it there.
+const VISITS: u64 = 4 * VISIT;
 
 /// A branch at which the guest stops.
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +137,9 @@ struct Built {
     seen: heapless::Vec<(u64, u64), SEEN>,
     ways: heapless::Deque<Way, SEEN>,
 }
+
+/// The blocks at addresses, if they can be part of a region, whatever its ways are.
+type Decoded = heapless::Vec<(u64, Option<Block>), SEEN>;
 
 /// There is no room for a way, or it would be taken for another.
 struct Refused;
@@ -233,25 +273,44 @@ pub(super) fn enter<H: Hardware>(
     let found = (first..first + WAYS).find(|&number| {
         let at = counting.copies.area.region(number);
         let state = hardware.hsa_load(at.offset(STATE));
-        state & 0xFF != 0
+        state & 0xFFFF != 0
             && hardware.hsa_load(at.offset(START)) == start
             && hardware.hsa_load(at.offset(PARAMETER)) == counting.context.parameter
             && state & !0xFFFF == counting.context.state
     });
+    let mut state = VISITED;
     if let Some(number) = found {
         let at = counting.copies.area.region(number);
-        if is_true(configuration, hardware, counting, place, at) {
-            hardware.hsa_store(at.offset(EPOCH), counting.copies.epoch);
-            return Some(number as u16);
+        state = hardware.hsa_load(at.offset(STATE));
+        if state & VISITED == 0 {
+            let is_as_found = is_as_found(hardware, counting, place, at);
+            if state & ABSENT != 0 {
+                if is_as_found {
+                    return None;
+                }
+            } else if is_as_found || is_compared(configuration, hardware, counting, place, at) {
+                hardware.hsa_store(at.offset(EPOCH), counting.copies.epoch);
+                return Some(number as u16);
+            }
         }
         clear(hardware, at, each);
     }
-    let built = build(configuration, hardware, counting, place, start)?;
+    let visits = (state & 0xFFFF) + VISIT;
+    let waits = state & VISITED != 0 && visits < VISITED | VISITS && !counting.behind_branch;
+    let built = if waits {
+        None
+    } else {
+        build(configuration, hardware, counting, place, start)
+    };
+    let built = built.filter(|built| {
+        let mut nodes = built.nodes.iter();
+        nodes.all(|node| is_apart(configuration, hardware, counting, place, node))
+    });
     let number = found.unwrap_or_else(|| {
         let places = first..first + WAYS;
         let mut empty = places.filter(|&number| {
             let at = counting.copies.area.region(number);
-            hardware.hsa_load(at.offset(STATE)) & 0xFF == 0
+            hardware.hsa_load(at.offset(STATE)) & 0xFFFF == 0
         });
         empty.next().unwrap_or_else(|| {
             counting.next_region = counting.next_region.wrapping_add(1);
@@ -260,6 +319,22 @@ pub(super) fn enter<H: Hardware>(
     });
     let at = counting.copies.area.region(number);
     clear(hardware, at, each);
+    let Some(built) = built else {
+        for (field, value) in [
+            (START, start),
+            (PARAMETER, counting.context.parameter),
+            (
+                STATE,
+                counting.context.state | if waits { visits } else { ABSENT },
+            ),
+            (VERSION, counting.copies.text),
+            (SPACE, place.of),
+            (FIRST_PAGE, 0),
+        ] {
+            hardware.hsa_store(at.offset(field), value);
+        }
+        return None;
+    };
     for (number, node) in (0..).zip(&built.nodes) {
         let mut node = *node;
         let page = page_of(configuration, hardware, counting, place, node.start)?;
@@ -294,7 +369,7 @@ pub(super) fn enter<H: Hardware>(
     ] {
         hardware.hsa_store(at.offset(field), value);
     }
-    if !is_true(configuration, hardware, counting, place, at) {
+    if !is_compared(configuration, hardware, counting, place, at) {
         // No way was counted yet.
         hardware.hsa_store(at.offset(STATE), 0);
         return None;
@@ -305,10 +380,99 @@ pub(super) fn enter<H: Hardware>(
 
 /// Gives the counts of a region to the host; it is none any more.
 fn clear<H: Hardware>(hardware: &mut H, at: Real, each: &mut Each<'_>) {
-    give(hardware, at, each);
+    if hardware.hsa_load(at.offset(STATE)) & 0xFF != 0 {
+        give(hardware, at, each);
+        for number in 0..TRAPS {
+            hardware.hsa_store(at.offset(FIRST_TRAP + number * TRAP + DONE), 0);
+        }
+    }
     for field in [STATE, EPOCH] {
         hardware.hsa_store(at.offset(field), 0);
     }
+}
+
+/// Whether a region that was compared with the text is known to be as it was then.
+fn is_as_found<H: Hardware>(hardware: &H, counting: &Counting, place: &Place, at: Real) -> bool {
+    let field = |offset| hardware.hsa_load(at.offset(offset));
+    field(VERSION) == counting.copies.text
+        && field(SPACE) == place.of
+        && (0..PAGES as u64)
+            .map(|number| FIRST_PAGE + number * PAGE)
+            .map(|page| (page, field(page)))
+            .take_while(|&(_, found)| found != 0)
+            .all(|(page, found)| {
+                copied::is_as_found(hardware, &counting.copies, Real(found), field(page + 8))
+            })
+}
+
+/// The guest has stopped on a way through a region where it should not: so it is compared with the text again.
+pub(super) fn doubt<H: Hardware>(hardware: &mut H, counting: &Counting, region: u16) {
+    let at = counting.copies.area.region(region.into());
+    hardware.hsa_store(at.offset(VERSION), 0);
+}
+
+/// Compares a region with the text, and notes when, and where its pages are. Returns whether it is true. It never is if an
+/// instruction of it begins within one of another region: what is replaced for the one would change the other.
+fn is_compared<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    place: &Place,
+    at: Real,
+) -> bool {
+    let nodes = hardware.hsa_load(at.offset(STATE)) >> 8 & 0xFF;
+    let node =
+        |hardware: &H, number: u64| Block::fetch(hardware, at.offset(FIRST_NODE + number * NODE));
+    let is_apart = (0..nodes).all(|number| {
+        let node = node(hardware, number);
+        is_apart(configuration, hardware, counting, place, &node)
+    });
+    if !is_apart || !is_true(configuration, hardware, counting, place, at) {
+        return false;
+    }
+    let mut version = counting.copies.text;
+    let mut pages: heapless::Vec<CopiedPage, PAGES> = heapless::Vec::new();
+    for number in 0..nodes {
+        let node = node(hardware, number);
+        for address in [Some(node.start), node.target()].into_iter().flatten() {
+            let is_same = |page: &CopiedPage| page.at == Virtual(address).page().0;
+            if pages.iter().any(is_same) {
+                continue;
+            }
+            let page = page_of(configuration, hardware, counting, place, address);
+            if page.is_none_or(|page| pages.push(page).is_err()) {
+                version = 0;
+            }
+        }
+    }
+    // Looking for a page may have changed others.
+    if version != counting.copies.text {
+        version = 0;
+    }
+    for (number, page) in (0..).zip(&pages) {
+        let field = at.offset(FIRST_PAGE + number * PAGE);
+        hardware.hsa_store(field, page.place.0);
+        hardware.hsa_store(field.offset(8), page.entry);
+    }
+    if !pages.is_full() {
+        hardware.hsa_store(at.offset(FIRST_PAGE + pages.len() as u64 * PAGE), 0);
+    }
+    hardware.hsa_store(at.offset(VERSION), version);
+    hardware.hsa_store(at.offset(SPACE), place.of);
+    true
+}
+
+/// Whether no instruction of a block overlaps one of another region. Before anything is replaced for it.
+fn is_apart<H: Hardware>(
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    place: &Place,
+    node: &Block,
+) -> bool {
+    let page = page_of(configuration, hardware, counting, place, node.start);
+    let area = counting.copies.area;
+    page.is_none_or(|page| !blocks::overlaps(hardware, area.halfwords(page.copy), node))
 }
 
 /// The page of instructions at an address.
@@ -386,6 +550,7 @@ fn build<H: Hardware>(
     start: u64,
 ) -> Option<Built> {
     let mut stops: heapless::Vec<u64, STOPS> = heapless::Vec::new();
+    let mut decoded = Decoded::new();
     loop {
         let mut built = Built::default();
         let _ = built.ways.push_back(Way {
@@ -404,7 +569,7 @@ fn build<H: Hardware>(
                 hardware,
                 counting,
                 (place, &stops),
-                &mut built,
+                (&mut built, &mut decoded),
                 &way,
             );
             if followed.is_err() {
@@ -421,7 +586,7 @@ fn follow<H: Hardware>(
     hardware: &mut H,
     counting: &mut Counting,
     (place, stops): (&Place, &[u64]),
-    built: &mut Built,
+    (built, decoded): (&mut Built, &mut Decoded),
     way: &Way,
 ) -> Result<(), Refused> {
     let page = page_of(configuration, hardware, counting, place, way.at);
@@ -436,8 +601,18 @@ fn follow<H: Hardware>(
         Some(number) => number,
         None => {
             let start = (way.at, built.nodes.is_empty());
-            let mut node = blocks::plain(configuration, hardware, counting.context, &text, start)
-                .ok_or(Refused)?;
+            let known = decoded.iter().find(|(at, _)| *at == way.at);
+            let found = match known {
+                Some((_, found)) => *found,
+                None => {
+                    let found =
+                        blocks::plain(configuration, hardware, counting.context, &text, start);
+                    // If there is no room, it is decoded again.
+                    let _ = decoded.push((way.at, found));
+                    found
+                }
+            };
+            let mut node = found.ok_or(Refused)?;
             if node.loops() {
                 if is_replaced(hardware, &page, node.last()) {
                     return Err(Refused);
@@ -528,6 +703,11 @@ pub(super) fn attribute<H: Hardware>(
     each: &mut Each<'_>,
 ) -> bool {
     let at = counting.copies.area.region(region.into());
+    if let Some((times, path)) = known_trap(hardware, at, (done, here, near)) {
+        add(hardware, times, 1);
+        follow_calls_to(hardware, counting, region, (path, 0), (here, near), each);
+        return true;
+    }
     let of_loop = hardware.hsa_load(at.offset(LOOP));
     let mut best: Option<Reached> = None;
     let mut is_only = true;
@@ -549,29 +729,99 @@ pub(super) fn attribute<H: Hardware>(
     let Some(found) = best.filter(|found| is_only && found.distance <= near) else {
         return false;
     };
-    let node =
-        |hardware: &H, number: u64| Block::fetch(hardware, at.offset(FIRST_NODE + number * NODE));
     if found.rounds != 0 {
         add(hardware, at.offset(ROUNDS), found.rounds);
     }
-    let whole = found.path & 15;
+    let way = (found.path, found.rounds);
+    follow_calls_to(hardware, counting, region, way, (here, near), each);
+    let oldest = at.offset(FIRST_TRAP + (TRAPS - 1) * TRAP);
+    give_trap(hardware, at, oldest, each);
+    for number in (1..TRAPS).rev() {
+        let to = at.offset(FIRST_TRAP + number * TRAP);
+        for field in (0..TRAP).step_by(8) {
+            let value = hardware.hsa_load(at.offset(FIRST_TRAP + (number - 1) * TRAP + field));
+            hardware.hsa_store(to.offset(field), value);
+        }
+    }
+    // With rounds of a loop it is another number each time.
+    let (number, count) = found.part.unwrap_or_default();
+    for (field, value) in [
+        (HERE, here),
+        (DONE, if found.rounds == 0 { done } else { 0 }),
+        (WHOLE, found.path),
+        (PART, found.distance << 48 | number << 32 | u64::from(count)),
+        (TIMES, 1),
+    ] {
+        hardware.hsa_store(at.offset(FIRST_TRAP + field), value);
+    }
+    true
+}
+
+/// Where it is counted that a trap has found the guest `near` bytes from an address at most, after so many instructions, if it was
+/// found so before, and the blocks that it has executed as a whole.
+fn known_trap<H: Hardware>(
+    hardware: &H,
+    region: Real,
+    (done, here, near): (u64, u64, u64),
+) -> Option<(Real, u64)> {
+    (0..TRAPS)
+        .map(|number| region.offset(FIRST_TRAP + number * TRAP))
+        .find_map(|trap| {
+            let is_known = hardware.hsa_load(trap.offset(HERE)) == here
+                && hardware.hsa_load(trap.offset(DONE)) == done
+                && hardware.hsa_load(trap.offset(PART)) >> 48 <= near;
+            is_known.then(|| (trap.offset(TIMES), hardware.hsa_load(trap.offset(WHOLE))))
+        })
+}
+
+/// Gives to the host how often a trap has found the guest at a place.
+fn give_trap<H: Hardware>(hardware: &mut H, region: Real, trap: Real, each: &mut Each<'_>) {
+    let [path, part, times] =
+        [WHOLE, PART, TIMES].map(|field| hardware.hsa_load(trap.offset(field)));
+    let node = |hardware: &H, number: u64| {
+        Block::fetch(hardware, region.offset(FIRST_NODE + number * NODE))
+    };
+    if times == 0 {
+        return;
+    }
+    for number in blocks_of(path) {
+        node(hardware, number).give_as(times, each);
+    }
+    let (number, count) = (part >> 32 & 0xFFFF, part as u32);
+    if count != 0 {
+        node(hardware, number).first(count).give_as(times, each);
+    }
+    hardware.hsa_store(trap.offset(TIMES), 0);
+}
+
+/// Follows the calls on a way, as [`follow_calls`], up to where the guest was found. A call that the machine performs there, because
+/// another region stops at it, is followed by that.
+fn follow_calls_to<H: Hardware>(
+    hardware: &mut H,
+    counting: &mut Counting,
+    region: u16,
+    (path, rounds): (u64, u64),
+    (here, near): (u64, u64),
+    each: &mut Each<'_>,
+) {
+    let at = counting.copies.area.region(region.into());
+    let whole = path & 15;
+    if whole == 0 {
+        return;
+    }
+    let node =
+        |hardware: &H, number: u64| Block::fetch(hardware, at.offset(FIRST_NODE + number * NODE));
+    let last = node(hardware, path >> (64 - 4 * whole) & 15);
+    if near == 0 && last.end() == here {
+        follow_calls(hardware, counting, region, (path, rounds), None, each);
+        return;
+    }
     let kept = !(u64::MAX >> (4 * whole));
     let mut ways = (0..hardware.hsa_load(at.offset(STATE)) & 0xFF)
         .map(|number| hardware.hsa_load(at.offset(FIRST_LEAF + number * LEAF + PATH)));
-    let way = ways.find(|path| (path ^ found.path) & kept == 0 && path & 15 > whole);
-    let next = way.map(|path| node(hardware, path >> (60 - 4 * whole) & 15).start);
-    let way = (found.path, found.rounds);
-    follow_calls(hardware, counting, region, way, next, each);
-    for number in blocks_of(found.path) {
-        let node = node(hardware, number);
-        let whole = node.first(node.begins.count_ones());
-        blocks::count_part(hardware, counting, &whole, each);
-    }
-    if let Some((number, count)) = found.part {
-        let part = node(hardware, number).first(count);
-        blocks::count_part(hardware, counting, &part, each);
-    }
-    true
+    let way = ways.find(|way| (way ^ path) & kept == 0 && way & 15 > whole);
+    let next = way.map(|way| node(hardware, way >> (60 - 4 * whole) & 15).start);
+    follow_calls(hardware, counting, region, (path, rounds), next, each);
 }
 
 /// The places along a way that it reaches with so many instructions.
@@ -631,11 +881,17 @@ fn give<H: Hardware>(hardware: &mut H, at: Real, each: &mut Each<'_>) {
         }
         hardware.hsa_store(leaf.offset(EXECUTIONS), 0);
     }
+    for number in 0..TRAPS {
+        give_trap(hardware, at, at.offset(FIRST_TRAP + number * TRAP), each);
+    }
 }
 
 /// Gives everything to the host.
 pub(super) fn give_all<H: Hardware>(hardware: &mut H, counting: &Counting, each: &mut Each<'_>) {
     for number in 0..REGIONS {
-        give(hardware, counting.copies.area.region(number), each);
+        let at = counting.copies.area.region(number);
+        if hardware.hsa_load(at.offset(STATE)) & 0xFF != 0 {
+            give(hardware, at, each);
+        }
     }
 }

@@ -11,13 +11,14 @@
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
 use crate::state::copies::{
-    COPIES, CopiedPage, CopiedSpace, Copies, PAGES, Source, TABLES, Then, WAYS,
+    COPIES, CopiedPage, CopiedSpace, Copies, HALFWORDS, PAGES, Source, TABLES, Then, WAYS,
 };
+use crate::state::page_frames::PageState;
 use crate::state::shadow::{MIX, TABLE};
 use crate::state::vcpu::Vcpu;
 use crate::storage::shadow::protection::{find_page_table, page_table};
 use crate::storage::{self, checked_absolute};
-use arch::address::{PAGE, Real, Virtual};
+use arch::address::{Absolute, PAGE, Real, Virtual};
 use arch::control::asce;
 use arch::interruption::ProgramInterruption as Exception;
 use arch::table::{
@@ -29,7 +30,12 @@ use core::sync::atomic::Ordering;
 const PAGE_TABLE: u64 = 256 * 8;
 
 /// Forgets everything that may not be true any more.
-pub(crate) fn catch_up(cpu: &Vcpu, configuration: &Configuration, copies: &mut Copies) {
+pub(crate) fn catch_up<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &H,
+    copies: &mut Copies,
+) {
     let now = Then {
         changes: changes(configuration),
         seen: cpu.shadow.seen,
@@ -39,6 +45,28 @@ pub(crate) fn catch_up(cpu: &Vcpu, configuration: &Configuration, copies: &mut C
         copies.then = now;
         forget(copies);
     }
+    let [last, others] =
+        (configuration.page_frames.altered.each_ref()).map(|it| it.load(Ordering::Relaxed));
+    if copies.alterations != others {
+        copies.alterations = others;
+        copies.change();
+        let frame = Absolute(last);
+        copies.altered = [hardware.real_of(frame); 2];
+        if let PageState::Copied(copy) = configuration.page_frames.state(frame) {
+            copies.altered[1] = copy;
+        }
+    }
+}
+
+/// Whether the hardware still translates as it did when this page was found, and its text is as it was then if
+/// [`Copies::text`] is.
+pub(crate) fn is_as_found<H: Hardware>(
+    hardware: &H,
+    copies: &Copies,
+    place: Real,
+    entry: u64,
+) -> bool {
+    hardware.hsa_load(place) == entry && !copies.altered.contains(&Real(entry & PTE_FRAME))
 }
 
 /// Empties the TLB if it may have what was forgotten.
@@ -56,7 +84,7 @@ pub(crate) fn is_mapped<H: Hardware>(hardware: &H, copies: &Copies, of: u64, at:
 
 /// Forgets all tables.
 fn forget(copies: &mut Copies) {
-    copies.epoch += 1;
+    copies.change();
     copies.edits.clear();
     if copies.tables_used != 0 {
         copies.spaces.clear();
@@ -273,6 +301,7 @@ fn copy<H: Hardware>(
             if hardware.hsa_load(owner.offset(8)) != now {
                 hardware.hsa_store(owner.offset(8), now);
                 renew(hardware, source, copy);
+                hardware.hsa_fill(area.halfwords(copy), HALFWORDS, 0);
             }
             return copy;
         }
@@ -290,6 +319,7 @@ fn copy<H: Hardware>(
     hardware.hsa_store(owner, key);
     hardware.hsa_store(owner.offset(8), now);
     let copy = area.copy(number);
+    hardware.hsa_fill(area.halfwords(copy), HALFWORDS, 0);
     for offset in (0..PAGE).step_by(8) {
         let value = load(hardware, source, offset);
         hardware.hsa_store(copy.offset(offset), value);

@@ -73,7 +73,8 @@ fn pieces() -> impl Strategy<Value = Vec<Piece>> {
     prop::collection::vec(piece, 20..120).prop_map(|drawn| {
         let last = drawn.len() - 1;
         let of = |(place, (kind, to)): (usize, (u8, usize))| {
-            let forward = (place + 1 + to / 2).min(last);
+            // Returns follow the last one.
+            let forward = (place + 1 + to / 2).min(last + 1);
             let any = if to < 11 {
                 forward
             } else {
@@ -259,6 +260,7 @@ impl Program {
             let Some(&piece) = self.pieces.get(&at) else {
                 panic!("the guest is at {at:X}");
             };
+            assert!(done < 100_000, "the guest does not stop");
             let next = at + piece.length();
             let is_own = self.is_own(at, piece);
             if is_own && done == most {
@@ -359,21 +361,24 @@ proptest! {
             let region = regions::find(&program.counter.bench.hardware, &program.counter.counting, at)
                 .or_else(|| program.enter(at));
             let Some(region) = region else {
-                // It begins with what only a chain can have.
+                // It begins with what only a chain can have, or is new behind a trap.
                 let piece = program.pieces[&at];
                 let outs = piece.outs(at + piece.length(), &program.places);
                 let going = outs[random.below(outs.len() as u64) as usize];
                 program.model.execute(piece, at, going);
                 program.counter.counting.following.pass(1);
                 program.branched(piece, at, going);
+                program.counter.counting.behind_branch = random.below(4) != 0;
                 at = going;
                 continue;
             };
             let is_interrupted = random.below(5) == 0;
             let most = if is_interrupted { random.below(40) } else { u64::MAX };
             at = program.execute(region, at, most, &mut random);
+            let counting = &mut program.counter.counting;
+            counting.behind_branch = !is_interrupted;
             if is_interrupted {
-                program.counter.counting.copies.epoch += 1;
+                counting.copies.epoch += 1;
             }
         }
         let Program { mut counter, executed, mut model, .. } = program;
@@ -395,4 +400,22 @@ proptest! {
         prop_assert_eq!((counted, unmatched), (all, 0));
         prop_assert_eq!(sums, executed.into_iter().collect::<Vec<_>>());
     }
+}
+
+/// A branch leads into the middle of another instruction, where there is another branch.
+#[test]
+fn a_region_never_replaces_what_is_within_an_instruction_of_another_one() {
+    // The last halfword of the LARL is a BCR 15,14.
+    let mut program = Program::new(&[Piece::Six, Piece::Return]);
+    program.counter.counting.behind_branch = true;
+    assert!(program.enter(TEXT).is_some());
+    let copied = |program: &Program| {
+        let Counter { bench, page, .. } = &program.counter;
+        bench.hardware.hsa_load(page.copy)
+    };
+    let replaced = copied(&program);
+    assert_eq!(program.enter(TEXT + 4), None);
+    program.counter.counting.copies.epoch += 1;
+    assert!(program.enter(TEXT).is_some());
+    assert_eq!(copied(&program), replaced);
 }
