@@ -357,10 +357,10 @@ fn exit_counted(
 }
 
 /// Whether the guest is to be counted at a moment.
-fn is_counted(cpu: &Cpu, now: u64) -> bool {
+fn is_counted(cpu: &mut Cpu, now: u64) -> bool {
     let machine = cpu.machine;
     let has_begun = !machine.counts_from_words || machine.configuration.awaited_words.were_met();
-    has_begun && (cpu.window.as_ref()).is_some_and(|looked| looked.window.has(now))
+    has_begun && (cpu.window.as_mut()).is_some_and(|looked| looked.window.reaches(now))
 }
 
 /// The guest goes on after an interruption that was only for the window, with this old PSW and overhead. If the window has

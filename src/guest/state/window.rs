@@ -34,10 +34,13 @@ impl Window {
         }
     }
 
-    /// Whether a moment is in it.
-    #[must_use]
-    pub const fn has(&self, now: u64) -> bool {
-        now >= self.from && !self.is_over(now)
+    /// Whether a moment at which the machine was entered is in it. After one that was not before the end, none is: the machine has
+    /// more than one way in, and where the guest was stopped at the end, a shorter way would show a moment before it again.
+    pub const fn reaches(&mut self, now: u64) -> bool {
+        if self.is_over(now) {
+            self.to = 0;
+        }
+        now >= self.from && now < self.to
     }
 
     /// Whether it is over.

@@ -140,6 +140,15 @@ fn a_window_begins_and_ends_by_the_clock() {
 }
 
 #[test]
+fn a_window_that_has_ended_does_not_begin_again() {
+    let mut window = Window::new(100, 200, NEVER);
+    let reached = [99, 100, 199, 200, 199, 100].map(|now| window.reaches(now));
+    assert_eq!(reached, [false, true, true, false, false, false]);
+    assert!(window.is_over(199));
+    assert_eq!(window.comparator(&account(0), 2, 0, 199, 500), 500);
+}
+
+#[test]
 fn a_window_of_samples_that_were_all_due_at_once_takes_one_and_counts_the_rest() {
     let mut window = Window::new(0, u64::MAX, 1000);
     let mut account = account(0);
