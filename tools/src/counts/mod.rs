@@ -19,6 +19,7 @@ use calls::CallCounts;
 use crate::folder::{self, counts_cpus, counts_name, record::RunRecord};
 
 pub mod calls;
+pub mod exact;
 pub mod routines;
 pub mod sources;
 

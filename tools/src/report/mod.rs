@@ -11,11 +11,10 @@ use std::{
 use anyhow::{Context, Result};
 use cpumf::{Model, model, sampling::block::BasicEntry};
 use record::zos::ProgramParameter;
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+pub use crate::counts::exact::ExactCounts;
 use crate::{
-    counts::{Counts, calls::UnmatchedCalls, routines::RoutineCounts},
     folder::{
         self, COUNTERS, optional,
         record::{RunRecord, WindowRecord},
@@ -47,21 +46,6 @@ pub struct Hot {
     pub module: String,
     /// Samples in it.
     pub samples: u64,
-}
-
-/// The exact counts of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ExactCounts {
-    /// The routines, by the instructions that were executed in them.
-    pub routines: Vec<RoutineCounts>,
-    /// Instructions that were counted.
-    pub counted: u64,
-    /// Instructions that could not be counted, because it is not known where they were.
-    pub unmatched: u64,
-    /// Instructions that were executed where nothing was to be counted.
-    pub skipped: u64,
-    /// Calls and returns that could not be matched.
-    pub unmatched_calls: UnmatchedCalls,
 }
 
 /// Everything that was measured.
@@ -153,7 +137,7 @@ impl Report {
 
     /// Reads the exact counts. Without them the rest is still right, so damage is a doubt.
     fn find_exact_counts(&mut self, names: &Names) {
-        match Counts::read(&self.directory, &self.record) {
+        match ExactCounts::read(&self.directory, &self.record, names) {
             Ok(None) if self.record.count_executions => self.doubts.push(
                 "the run was to count all executions, and no exact counts arrived".to_owned(),
             ),
@@ -168,13 +152,7 @@ impl Report {
                             .to_owned(),
                     );
                 }
-                self.exact = counts.map(|counts| ExactCounts {
-                    routines: counts.routines(names),
-                    counted: counts.counted(),
-                    unmatched: counts.unmatched(),
-                    skipped: counts.skipped(),
-                    unmatched_calls: counts.calls.unmatched,
-                });
+                self.exact = counts;
             }
             Err(error) => self.doubts.push(format!("{error:#}")),
         }

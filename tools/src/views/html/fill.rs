@@ -15,7 +15,7 @@ use super::{
     bins::{Columns, MOST_LANES},
     cells::{Gathering, Routine},
     code::Code,
-    compare, counted, facts,
+    compare, counted, exact, facts,
     hottest::{self, Addresses, HOTTEST, LISTED, Ranked},
     names::Lines,
     page::{Absent, CountedPaths, Listing, Page, Share, State, TimeLine, Warning},
@@ -146,6 +146,10 @@ pub fn page(profile: &Profile, before: Option<&Profile>, step: &mut Step) -> Res
     page.paths = paths(profile);
     facts::describe(&mut page, profile, &first.found);
     let mut doubts = counted.doubts;
+    match exact::exact(profile) {
+        Ok(exact) => page.exact = exact,
+        Err(doubt) => doubts.push(format!("{doubt}.")),
+    }
     if let Some((before, first)) = &first_before {
         doubts.extend(compare::doubts(profile, before, &first.found));
     }

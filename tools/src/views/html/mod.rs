@@ -20,6 +20,7 @@ pub mod cells;
 pub mod code;
 mod compare;
 mod counted;
+mod exact;
 pub mod facts;
 pub mod figures;
 pub mod fill;

@@ -48,6 +48,34 @@ pub struct Page {
     pub counters: Absent<Vec<CounterTable>>,
     /// The paths of a guest that is a machine, if the run counted them.
     pub paths: Option<CountedPaths>,
+    /// The exact counts, if there are any.
+    pub exact: Option<Exact>,
+}
+
+/// The exact counts of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Exact {
+    /// The routines with the most instructions.
+    pub lines: Vec<ExactLine>,
+    /// The other routines, the sum, and what is missing, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// A routine with exact counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExactLine {
+    /// Its name.
+    pub symbol: String,
+    /// The program that it is part of; empty where there is none.
+    pub module: String,
+    /// The instructions that were executed in it, and how many percent of all these are.
+    pub own: (u64, f64),
+    /// The same for each call up to its end, if calls of it are known.
+    pub inclusive: Option<(u64, f64)>,
+    /// How often it was called.
+    pub calls: Option<u64>,
+    /// How often its first instruction was executed.
+    pub entries: Option<u64>,
 }
 
 /// The paths of a guest that is a machine.

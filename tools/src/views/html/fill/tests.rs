@@ -4,7 +4,8 @@ use super::*;
 use crate::{
     computer::progress::Progress,
     costs::paths::tests::counted,
-    folder::{COUNTERS, record::RunRecord},
+    counts::tests::{add, add_calls, calls},
+    folder::{COUNTERS, counts_name, record::RunRecord},
     profile::tests::collection,
     report::tests::directory,
     symbols::UNKNOWN,
@@ -85,6 +86,38 @@ fn the_paths_of_a_guest_that_is_a_machine_are_in_the_page() {
     ] {
         assert!(text.contains(shown), "{shown}");
     }
+}
+
+#[test]
+fn exact_counts_are_in_the_page_and_damaged_ones_are_a_doubt() {
+    let directory = directory();
+    assert_eq!(filled(directory.path()).exact, None);
+    add(
+        directory.path(),
+        0,
+        &[&[(0x20_0000, 4, 10), (0x20_0020, 8, 120)]],
+    );
+    add_calls(
+        directory.path(),
+        0,
+        1,
+        &[calls(0x20_0006, 0x20_0020, (120, 990))],
+    );
+    let text = render::page(&filled(directory.path()));
+    for shown in [
+        "<a href=\"#exact\">Exact counts</a>",
+        "data-v=\"960\">960</td><td class=\"n\" data-v=\"96\">96.00</td>",
+        "data-v=\"990\">990</td><td class=\"n\" data-v=\"99\">99.00</td><td class=\"n\" data-v=\"120\">120</td>",
+        "<td class=\"n\">–</td>",
+        "sum: 1,000 instructions, as the instruction counter says",
+    ] {
+        assert!(text.contains(shown), "{shown}\nin\n{text}");
+    }
+    std::fs::write(directory.path().join(counts_name(0)), [0; 9]).unwrap();
+    let page = filled(directory.path());
+    assert_eq!(page.exact, None);
+    let is_said = |warning: &Warning| warning.text.starts_with("the exact counts in");
+    assert!(page.warnings.iter().any(is_said), "{:?}", page.warnings);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod counters;
 mod data;
+mod exact;
 mod name;
 mod paths;
 mod samples;
@@ -61,9 +62,11 @@ pub fn page(page: &Page) -> String {
         ("counters", "Counters", counters::counters(page)),
     ];
     let is_shown = |id: &str| !page.has_counters_only || ["run", "counters"].contains(&id);
+    let exact = exact::exact(page).map(|exact| ("exact", "Exact counts", exact));
     let paths = paths::paths(page).map(|paths| ("paths", "Paths", paths));
     let sections: Vec<(&str, &str, Markup)> = sections
         .into_iter()
+        .chain(exact)
         .chain(paths)
         .filter(|(id, _, _)| is_shown(id))
         .collect();
