@@ -133,18 +133,26 @@ pub(super) fn missed<H: Hardware>(
         return None;
     }
     copied::page(configuration, hardware, copies, of, at)?;
-    copied::settle(hardware, copies);
     let mut charged = configuration.charges.of(code) as u64;
     let old = cpu.interrupted_psw(interrupted.old);
-    let mask = old.address_mask();
-    let text = fetch(configuration, hardware, copies, of, mask, old.address);
-    // The target of an EXECUTE was missed.
-    if at != Virtual(old.address).page()
-        && text.is_some_and(|[first, second, ..]| is_execute(u16::from_be_bytes([first, second])))
-    {
-        charged += u64::from(configuration.charges.target_fetch);
+    if at != Virtual(old.address).page() {
+        let mask = old.address_mask();
+        let text = fetch(configuration, hardware, copies, of, mask, old.address);
+        if text.is_some_and(|text| has_target_in(&text, old.address, mask, at)) {
+            charged += u64::from(configuration.charges.target_fetch);
+        }
     }
-    Some((interrupted.old, overhead(configuration, charged)))
+    // To map it may have made room, and the space may be another one.
+    let own = copied::space(hardware, copies, of);
+    let real = load(cpu, hardware, copies, own, interrupted.old);
+    Some((real, overhead(configuration, charged)))
+}
+
+/// Whether an instruction with this text, at an address in another page, has come to this page for the target of an EXECUTE. An EXECUTE
+/// may also extend into it.
+fn has_target_in(text: &[u8; 6], at: u64, mask: u64, page: Virtual) -> bool {
+    let last = Virtual(at.wrapping_add(length(text[0]) as u64 - 1) & mask);
+    is_execute(u16::from_be_bytes([text[0], text[1]])) && last.page() != page
 }
 
 /// From now on the guest runs as in a run without copies. Returns the PSW that the hardware is to have.
@@ -197,8 +205,19 @@ pub(super) fn leave<H: Hardware, C: AsMut<Copies>>(
     if cpu.shadow.alone.is_some() {
         return rest(cpu, hardware, copies, real);
     }
-    let (of, operands) = spaces(cpu);
-    let own = copied::space(hardware, copies, of);
+    let own = copied::space(hardware, copies, spaces(cpu).0);
+    load(cpu, hardware, copies, own, real)
+}
+
+/// Loads the space from which the guest fetches its instructions. Returns the PSW that the hardware is to have.
+fn load<H: Hardware>(
+    cpu: &Vcpu,
+    hardware: &mut H,
+    copies: &mut Copies,
+    own: u64,
+    real: Psw,
+) -> Psw {
+    let (_, operands) = spaces(cpu);
     copied::settle(hardware, copies);
     if copies.loaded != [own, operands] {
         copies.loaded = [own, operands];
@@ -465,5 +484,23 @@ pub(super) const fn reads_clock(text: &[u8; 6]) -> bool {
         [0xB2, 0x05 | 0x78 | 0x7C, ..] | [0x01, 0x04, ..] => true,
         [0xC8, second, ..] => second & 15 == 1,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_execute_that_extends_into_a_page_has_not_come_to_it_for_its_target() {
+        let relative = [0xC6, 0x10, 0, 0, 0, 0x40];
+        let has = |text, at| has_target_in(text, at, u64::MAX, Virtual(0x2000));
+        let found = [0x1FF8, 0x1FFA, 0x1FFC, 0x1FFE].map(|at| has(&relative, at));
+        assert_eq!(found, [true, true, false, false]);
+        let [short, other] = [[0x44, 0x10, 0x30, 0, 0, 0], [0x58, 0x10, 0x30, 0, 0, 0]];
+        assert_eq!([0x1FFC, 0x1FFE].map(|at| has(&short, at)), [true, false]);
+        assert!(!has(&other, 0x1FF8));
+        let mask = 0x7FFF_FFFF;
+        assert!(!has_target_in(&relative, mask - 3, mask, Virtual(0)));
     }
 }
