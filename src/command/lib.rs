@@ -16,6 +16,7 @@ mod trace;
 mod words;
 
 pub use change::Change;
+pub use trace::addresses;
 pub use words::{ConsoleWords, LONGEST_WORDS};
 
 /// The answer to HELP.

@@ -137,8 +137,9 @@ impl<'a> Words<'a> {
     }
 }
 
-/// One address, two addresses separated by a hyphen, or an address and a length separated by a period.
-fn addresses(word: &str) -> Option<Range> {
+/// A range as a command has it: one address, two addresses separated by a hyphen, or an address and a length separated by a period.
+#[must_use]
+pub fn addresses(word: &str) -> Option<Range> {
     let number = |digits: &str| {
         let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         u64::from_str_radix(digits, 16).ok().filter(|_| plain)

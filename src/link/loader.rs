@@ -67,6 +67,9 @@ pub const COMMANDS_LENGTH: usize = 1024;
 /// [executes copies](LoaderBlock::executes_copies).
 pub const COUNTING_STORAGE: u64 = 32 << 20;
 
+/// The most ranges of addresses to which counts of executions can be limited.
+pub const MOST_COUNTED_RANGES: usize = 8;
+
 /// The first character of a command to issue when every CPU waits and no timer is armed: the next such
 /// command each time.
 pub const WHEN_WAITING: char = '@';
@@ -259,6 +262,28 @@ impl Window {
     }
 }
 
+/// Addresses from the starting to the ending address, both included.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    FromBytes,
+    IntoBytes,
+    Immutable,
+    KnownLayout,
+    Unaligned,
+)]
+#[repr(C)]
+pub struct AddressRange {
+    /// The starting address.
+    pub start: U64,
+    /// The ending address.
+    pub end: U64,
+}
+
 /// The block as stored.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
@@ -324,8 +349,12 @@ pub struct LoaderBlock {
     pub commands: [u8; COMMANDS_LENGTH],
     /// Profilers on the host that start before the guest does; the entries after the last are zeros.
     pub profilers: [Request; MOST_STAGED],
+    /// How many ranges there are to which counts of executions are limited; 0 for no limit.
+    pub counted_range_count: U32,
+    /// These ranges; those beyond their number are zeros.
+    pub counted_ranges: [AddressRange; MOST_COUNTED_RANGES],
     /// Zeros.
-    pub reserved_end: [u8; 252],
+    pub reserved_end: [u8; 120],
     /// CRC-32 of all bytes before this field.
     pub check: U32,
 }
@@ -392,6 +421,8 @@ pub enum LoaderError {
     Window(u64, u64),
     /// A window in a run whose clock does not count instructions, or whose traps are counted.
     WindowInThisRun,
+    /// A number of ranges to count that a block cannot hold.
+    CountedRanges(u32),
     /// The name is not UTF-8.
     Name,
     /// The operator's commands are not UTF-8.
@@ -492,6 +523,12 @@ impl fmt::Display for LoaderError {
             Self::Window(from, to) => {
                 write!(f, "a window from {from:016X} to {to:016X} is empty")
             }
+            Self::CountedRanges(count) => {
+                write!(
+                    f,
+                    "{count} ranges to count, more than {MOST_COUNTED_RANGES}"
+                )
+            }
             Self::WindowInThisRun => write!(
                 f,
                 "a window needs a clock that counts instructions, and traps that are not counted"
@@ -536,7 +573,9 @@ impl LoaderBlock {
             segments: [Segment::default(); MOST_SEGMENTS],
             commands: [0; COMMANDS_LENGTH],
             profilers: [Request::default(); MOST_STAGED],
-            reserved_end: [0; 252],
+            counted_range_count: 0.into(),
+            counted_ranges: [AddressRange::default(); MOST_COUNTED_RANGES],
+            reserved_end: [0; 120],
             check: 0.into(),
         }
     }
@@ -584,6 +623,12 @@ impl LoaderBlock {
     pub fn segments(&self) -> &[Segment] {
         let count = (self.segment_count.get() as usize).min(MOST_SEGMENTS);
         &self.segments[..count]
+    }
+
+    /// The ranges to which counts of executions are limited.
+    pub fn counted_ranges(&self) -> &[AddressRange] {
+        let count = (self.counted_range_count.get() as usize).min(MOST_COUNTED_RANGES);
+        &self.counted_ranges[..count]
     }
 
     /// The bytes that the machine needs to keep what is staged: whole pages for each segment.
@@ -709,6 +754,9 @@ impl LoaderBlock {
             return Err(LoaderError::Stacks(stacks));
         }
         self.check_window()?;
+        if self.counted_range_count.get() as usize > MOST_COUNTED_RANGES {
+            return Err(LoaderError::CountedRanges(self.counted_range_count.get()));
+        }
         let copy = self.stack_copy.get();
         if copy != 0 && (stacks == 0 || copy > LONGEST_COPY || !copy.is_multiple_of(8)) {
             return Err(LoaderError::StackCopy(copy));

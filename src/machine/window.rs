@@ -19,7 +19,7 @@ use crate::guest::recording::per::window as traces;
 use crate::guest::state::account::Account;
 use crate::guest::state::configuration::Configuration;
 use crate::guest::state::copies::Copies;
-use crate::guest::state::counting::{Counting, States};
+use crate::guest::state::counting::{Counting, Limits};
 use crate::guest::state::schedule::NEVER;
 use crate::guest::state::vcpu::Vcpu;
 use crate::guest::state::window::Window;
@@ -42,13 +42,13 @@ extern crate alloc;
 use alloc::boxed::Box;
 
 /// What is done in a window in addition to its samples.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Further {
     /// Nothing.
     Nothing,
-    /// Executions in these states are counted, in the whole run if no window is wanted. The CPU has
+    /// Executions within these limits are counted, in the whole run if no window is wanted. The CPU has
     /// [`loader::COUNTING_STORAGE`] bytes for that at this address.
-    Counts(Real, States),
+    Counts(Real, Limits),
     /// The CPU has these traces, and as many bytes.
     Traces(Real, Traces),
 }
@@ -68,8 +68,8 @@ pub fn begin(area: Area, cpu: &mut Cpu, wanted: &loader::Window, further: Furthe
     let mut looked = Looked::new(window);
     let beside = match further {
         Further::Nothing => Beside::Nothing,
-        Further::Counts(at, states) => {
-            let counting = counts::begin(&mut cpu.native, at, states);
+        Further::Counts(at, limits) => {
+            let counting = counts::begin(&mut cpu.native, at, limits);
             looked.executions = Some(Box::new(Executions::new(cpu.vcpu.address, counting)));
             Beside::Stops
         }

@@ -122,30 +122,46 @@ pub(super) fn missed<H: Hardware>(
     copies: &mut Copies,
     interrupted: &Interrupted,
 ) -> Option<(Psw, u64)> {
-    let code = interrupted.code();
-    if !is_missing(code) || interrupted.translation & TEID_SPACE != 0 {
-        return None;
-    }
-    // The instructions are in the primary space.
-    let at = Virtual(interrupted.translation & TEID_ADDRESS);
+    let at = missed_instruction(interrupted)?;
     let (of, _) = spaces(cpu);
     if copied::is_mapped(hardware, copies, of, at) {
         return None;
     }
     copied::page(configuration, hardware, copies, of, at)?;
-    let mut charged = configuration.charges.of(code) as u64;
+    let overhead = overhead_of_missed(cpu, configuration, hardware, copies, interrupted, at);
+    // To map it may have made room, and the space may be another one.
+    let own = copied::space(hardware, copies, of);
+    Some((load(cpu, hardware, copies, own, interrupted.old), overhead))
+}
+
+/// The page of the instruction, or of the target of an EXECUTE, whose translation is missing by an access exception.
+pub(super) fn missed_instruction(interrupted: &Interrupted) -> Option<Virtual> {
+    // The instructions are in the primary space.
+    let is_instruction = interrupted.translation & TEID_SPACE == 0;
+    (is_missing(interrupted.code()) && is_instruction)
+        .then_some(Virtual(interrupted.translation & TEID_ADDRESS))
+}
+
+/// The overhead of an access exception that has shown that the page of an instruction is missing.
+pub(super) fn overhead_of_missed<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    copies: &mut Copies,
+    interrupted: &Interrupted,
+    at: Virtual,
+) -> u64 {
+    let mut charged = configuration.charges.of(interrupted.code()) as u64;
     let old = cpu.interrupted_psw(interrupted.old);
     if at != Virtual(old.address).page() {
+        let (of, _) = spaces(cpu);
         let mask = old.address_mask();
         let text = fetch(configuration, hardware, copies, of, mask, old.address);
         if text.is_some_and(|text| has_target_in(&text, old.address, mask, at)) {
             charged += u64::from(configuration.charges.target_fetch);
         }
     }
-    // To map it may have made room, and the space may be another one.
-    let own = copied::space(hardware, copies, of);
-    let real = load(cpu, hardware, copies, own, interrupted.old);
-    Some((real, overhead(configuration, charged)))
+    overhead(configuration, charged)
 }
 
 /// Whether an instruction with this text, at an address in another page, has come to this page for the target of an EXECUTE. An EXECUTE
@@ -206,6 +222,24 @@ pub(super) fn leave<H: Hardware, C: AsMut<Copies>>(
         return rest(cpu, hardware, copies, real);
     }
     let own = copied::space(hardware, copies, spaces(cpu).0);
+    load(cpu, hardware, copies, own, real)
+}
+
+/// The guest goes on from its own pages, for which the hardware would have the PSW `real` otherwise, and stops when it comes to one that
+/// is not [mapped](copied::uncopied_page). Returns the PSW that the hardware is to have.
+pub(super) fn leave_uncopied<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    copies: &mut Copies,
+    real: Psw,
+) -> Psw {
+    copied::catch_up(cpu, configuration, hardware, copies);
+    note_loaded(cpu, copies);
+    if cpu.shadow.alone.is_some() {
+        return rest(cpu, hardware, copies, real);
+    }
+    let own = copied::uncopied_space(hardware, copies, spaces(cpu).0);
     load(cpu, hardware, copies, own, real)
 }
 

@@ -27,11 +27,12 @@ mod regions;
 use crate::delivery;
 use crate::hardware::Hardware;
 use crate::recording::copies::{
-    self, Interrupted, Performed, Text, as_first_run, as_next, executed, is_replaced, overhead,
-    perform, put_back, rest, spaces,
+    self, Interrupted, Performed, Text, as_first_run, as_next, executed, is_replaced,
+    leave_uncopied, missed_instruction, overhead, overhead_of_missed, perform, put_back, rest,
+    spaces,
 };
 use crate::state::configuration::Configuration;
-use crate::state::counting::{Context, Counting, States};
+use crate::state::counting::{Context, Counting, Limits, Phase};
 use crate::state::vcpu::Vcpu;
 use crate::storage::shadow::copied;
 use arch::address::{PAGE, Real, Virtual};
@@ -44,10 +45,10 @@ use link::counts;
 /// performs may be before or behind the address that the hardware shows, and the next one with it.
 const NEAR: u64 = 16;
 
-/// The counting of these states begins. Nothing else uses the
+/// The counting within these limits begins. Nothing else uses the
 /// [`COUNTING_STORAGE`](link::loader::COUNTING_STORAGE) bytes at `at`.
-pub fn begin<H: Hardware>(hardware: &mut H, at: Real, states: States) -> Counting {
-    let counting = Counting::new(at, states);
+pub fn begin<H: Hardware>(hardware: &mut H, at: Real, limits: Limits) -> Counting {
+    let counting = Counting::new(at, limits);
     let (zeros, length) = counting.copies.area.zeros();
     hardware.hsa_fill(zeros, length, 0);
     counting
@@ -75,13 +76,27 @@ pub fn trapped<H: Hardware>(
     }
     counting.behind_branch = false;
     counting.copies.epoch += 1;
-    let was_skipped = counting.skips;
-    counting.skips = !(is_wanted && counting.states.have(cpu.psw));
+    let was_skipped = counting.phase != Phase::Counts;
+    counting.phase = phase(counting, is_wanted, cpu.psw);
     calls::trapped(cpu, hardware, counting, (was_skipped, delivered), each);
     if let Some(Also::First(at, bytes)) = also {
         account_for_one(hardware, counting, at, bytes, each);
     }
     go_on(cpu, configuration, hardware, counting, cpu.psw, real, each)
+}
+
+/// What the guest is left with that goes on at a PSW, if it `is_wanted` that it is counted.
+fn phase(counting: &Counting, is_wanted: bool, next: Psw) -> Phase {
+    if !(is_wanted && counting.limits.states.have(next)) {
+        Phase::Rests
+    } else if counting
+        .limits
+        .have(Virtual(next.address & next.address_mask()))
+    {
+        Phase::Counts
+    } else {
+        Phase::Waits
+    }
 }
 
 /// Whether the guest would be near the instruction at which it was trapped if it went on at a PSW.
@@ -138,7 +153,7 @@ fn also_performed<H: Hardware>(
         let bytes = cpu.psw.address.wrapping_sub(new);
         return (bytes != 0).then_some(Also::First(new, bytes));
     }
-    if counting.skips || is_near(cpu, cpu.psw) {
+    if counting.phase != Phase::Counts || is_near(cpu, cpu.psw) {
         return None;
     }
     let old = cpu.interruption.old;
@@ -180,7 +195,7 @@ fn account_for_one<H: Hardware>(
     bytes: u64,
     each: &mut Each<'_>,
 ) {
-    if counting.skips {
+    if counting.phase != Phase::Counts {
         counting.skipped = counting.skipped.wrapping_add(1);
         return;
     }
@@ -201,11 +216,37 @@ fn go_on<H: Hardware>(
     real: Psw,
     each: &mut Each<'_>,
 ) -> Psw {
-    if counting.skips {
-        counting.chain.clear();
+    match counting.phase {
+        Phase::Counts => follow(cpu, configuration, hardware, counting, next, real, each),
+        Phase::Waits => wait(cpu, configuration, hardware, counting, next, real),
+        Phase::Rests => {
+            counting.chain.clear();
+            rest(cpu, hardware, &mut counting.copies, real)
+        }
+    }
+}
+
+/// The guest goes on at a PSW, for which the hardware would have the PSW `real`, and stops when it comes to a page that is counted.
+/// Returns the PSW that the hardware is to have.
+fn wait<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    next: Psw,
+    real: Psw,
+) -> Psw {
+    counting.chain.clear();
+    counting.region = None;
+    if !copies::is_possible(cpu) {
         return rest(cpu, hardware, &mut counting.copies, real);
     }
-    follow(cpu, configuration, hardware, counting, next, real, each)
+    // Nothing is known of what it executes.
+    counting.reads_clock = true;
+    counting.space = spaces(cpu).0;
+    let at = Virtual(next.address & next.address_mask());
+    counting.behind_branch &= !copied::is_there(hardware, counting.space, at);
+    leave_uncopied(cpu, configuration, hardware, &mut counting.copies, real)
 }
 
 /// The guest was interrupted only for the counts, with this old PSW, when it had executed so many instructions since the
@@ -220,15 +261,15 @@ pub fn interrupted<H: Hardware>(
     each: &mut Each<'_>,
 ) -> Psw {
     let next = cpu.interrupted_psw(old);
-    let skips = !(is_wanted && counting.states.have(next));
-    if skips == counting.skips {
+    let phase = phase(counting, is_wanted, next);
+    if (phase == Phase::Rests) == (counting.phase == Phase::Rests) {
         return old;
     }
     let done = executed.wrapping_sub(counting.done);
     account_for(hardware, counting, done, next, each);
     counting.done = executed;
-    counting.skips = skips;
-    if !skips {
+    counting.phase = phase;
+    if phase == Phase::Counts {
         calls::go_on(cpu, hardware, counting, next, None, each);
     }
     let real = as_first_run(cpu, old);
@@ -260,7 +301,9 @@ pub fn stopped<H: Hardware>(
         return None;
     }
     let code = interrupted.code();
-    if code == ProgramInterruption::Operation.code() {
+    if counting.phase == Phase::Waits {
+        came(cpu, configuration, hardware, counting, interrupted, each)
+    } else if code == ProgramInterruption::Operation.code() {
         if let Some(region) = counting.region
             && let Some(stopped) = at_leaf(
                 cpu,
@@ -287,6 +330,47 @@ pub fn stopped<H: Hardware>(
             interrupted,
         )
     }
+}
+
+/// The guest waits for a page that is counted, and an access exception has come. If it has shown only that the machine has not mapped a
+/// page of instructions, the guest goes on: it is counted if the page is.
+fn came<H: Hardware>(
+    cpu: &Vcpu,
+    configuration: &Configuration,
+    hardware: &mut H,
+    counting: &mut Counting,
+    interrupted: &Interrupted,
+    each: &mut Each<'_>,
+) -> Option<(Psw, u64)> {
+    let at = missed_instruction(interrupted)?;
+    let of = counting.space;
+    if !copied::is_there(hardware, of, at)
+        || copied::is_uncopied(hardware, &counting.copies, of, at)
+    {
+        return None;
+    }
+    let copies = &mut counting.copies;
+    let overhead = overhead_of_missed(cpu, configuration, hardware, copies, interrupted, at);
+    if !counting.limits.have(at) {
+        copied::uncopied_page(hardware, copies, of, at)?;
+        // To map it may have made room, and the space may be another one.
+        let real = leave_uncopied(cpu, configuration, hardware, copies, interrupted.old);
+        return Some((real, overhead));
+    }
+    let account = &cpu.account;
+    let span = account.ticks(account.left, account.entered);
+    let executed = span.wrapping_sub(overhead);
+    let next = cpu.interrupted_psw(interrupted.old);
+    let done = executed.wrapping_sub(counting.done);
+    account_for(hardware, counting, done, next, each);
+    counting.done = executed;
+    counting.behind_branch = false;
+    // The instruction may begin before the page, or be the EXECUTE that leads to it.
+    counting.phase = Phase::Counts;
+    calls::go_on(cpu, hardware, counting, next, None, each);
+    let real = as_first_run(cpu, interrupted.old);
+    let real = follow(cpu, configuration, hardware, counting, next, real, each);
+    Some((real, overhead))
 }
 
 /// The counting ends: gives everything to the host.
@@ -505,8 +589,9 @@ fn at_branch<H: Hardware>(
         let branch = (&instruction.text, here, own_length);
         calls::branched(hardware, counting, branch, next, each);
     }
-    let real = as_next(interrupted.old, next);
-    let real = follow(cpu, configuration, hardware, counting, next, real, each);
+    counting.phase = phase(counting, true, next);
+    let real = as_first_run(cpu, as_next(interrupted.old, next));
+    let real = go_on(cpu, configuration, hardware, counting, next, real, each);
     // The clock has charged for the branch what it would have charged without counting.
     let own = if is_performed { should } else { 0 };
     let taken = overhead(configuration, charged).saturating_sub(own);
@@ -552,10 +637,16 @@ fn at_leaf<H: Hardware>(
     counting.following.pass(done);
     counting.done = executed;
     counting.behind_branch = true;
-    let branch = (&leaf.text, here, length);
-    calls::branched(hardware, counting, branch, next, each);
     let real = as_next(interrupted.old, next);
     counting.region = None;
+    let branch = (&leaf.text, here, length);
+    calls::branched(hardware, counting, branch, next, each);
+    counting.phase = phase(counting, true, next);
+    if counting.phase != Phase::Counts {
+        let real = as_first_run(cpu, real);
+        let real = go_on(cpu, configuration, hardware, counting, next, real, each);
+        return Some((real, overhead - 1));
+    }
     if (next.mask ^ old.mask) & ADDRESSING_64 == 0 {
         counting.region = regions::find(hardware, counting, next.address);
     }
@@ -614,7 +705,7 @@ fn account_for<H: Hardware>(
     old: Psw,
     each: &mut Each<'_>,
 ) {
-    if counting.skips {
+    if counting.phase != Phase::Counts {
         counting.skipped = counting.skipped.wrapping_add(done);
     } else {
         let here = old.address & old.address_mask();

@@ -53,6 +53,9 @@ pub(crate) const SPACES: usize = 8;
 /// How many pages are found at once.
 pub(crate) const PAGES: usize = 64;
 
+/// How many pages are mapped at once without a copy.
+pub(crate) const UNCOPIED: usize = 512;
+
 /// Where in storage they are, and what is counted by them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CopiesArea(Real);
@@ -158,11 +161,15 @@ pub(crate) struct CopiedPage {
 /// A space from which the CPU fetches instructions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CopiedSpace {
-    /// The address-space-control element by which the hardware would translate otherwise.
+    /// The address-space-control element by which the hardware would translate otherwise, and [`UNCOPIED_SPACE`] if its pages are no
+    /// copies.
     pub(crate) of: u64,
     /// The one by which it does.
     pub(crate) own: u64,
 }
+
+/// A bit that no address-space-control element has.
+pub(crate) const UNCOPIED_SPACE: u64 = 1 << 4;
 
 /// What changes when a translation of the CPU, or the text that is executed, may have changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -181,6 +188,8 @@ pub struct Copies {
     pub(crate) area: CopiesArea,
     pub(crate) spaces: heapless::Vec<CopiedSpace, SPACES>,
     pub(crate) pages: [Option<CopiedPage>; PAGES],
+    /// The pages that are mapped as the shadow has them: where it has the entry of each, and that entry.
+    pub(crate) uncopied: heapless::Vec<(Real, u64), UNCOPIED>,
     /// Bytes of the tables that are in use.
     pub(crate) tables_used: u64,
     /// What the tables are true for.
@@ -218,6 +227,7 @@ impl Copies {
             area: CopiesArea(at),
             spaces: heapless::Vec::new(),
             pages: [None; PAGES],
+            uncopied: heapless::Vec::new(),
             tables_used: 0,
             then: Then {
                 changes: 0,

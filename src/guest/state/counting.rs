@@ -2,11 +2,15 @@
 //! [`recording::counts`](crate::recording::counts).
 
 use crate::state::copies::{Copies, STACKS};
-use arch::address::Real;
+use arch::address::{PAGE, Real, Virtual};
 use arch::psw::{PROBLEM, Psw};
+use per::Range;
 
 /// The most blocks that the guest executes one behind the other without a branch.
 pub(crate) const LONGEST_CHAIN: usize = 512;
+
+/// To how many ranges counts can be limited.
+pub const MOST_RANGES: usize = 8;
 
 /// In which states of the guest instructions are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +33,39 @@ impl States {
             Self::Supervisor => psw.mask & PROBLEM == 0,
         }
     }
+}
+
+/// What is counted.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    /// The states.
+    pub states: States,
+    /// Instructions in the pages of these addresses only, unless there are none.
+    pub ranges: heapless::Vec<Range, MOST_RANGES>,
+}
+
+impl Limits {
+    /// Whether instructions in the page of an address are counted.
+    pub(crate) fn have(&self, at: Virtual) -> bool {
+        let meets = |range: &Range| range.meets(at.page().0, PAGE);
+        self.ranges.is_empty() || self.ranges.iter().any(meets)
+    }
+
+    /// Whether calls are followed: only where no instruction is left out between a call and its return.
+    pub(crate) fn have_calls(&self) -> bool {
+        self.ranges.is_empty()
+    }
+}
+
+/// What the guest is left with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// What it executes is counted.
+    Counts,
+    /// Nothing is counted until it comes to a page that is.
+    Waits,
+    /// Nothing is counted until the next trap.
+    Rests,
 }
 
 /// For which program instructions are executed, and in which state.
@@ -118,7 +155,7 @@ impl Following {
 pub struct Counting {
     /// From where the CPU fetches its instructions.
     pub copies: Copies,
-    pub(crate) states: States,
+    pub(crate) limits: Limits,
     /// The blocks, by their numbers, that the guest executes one behind the other.
     pub(crate) chain: heapless::Vec<u16, LONGEST_CHAIN>,
     /// Where the guest went on with it.
@@ -149,17 +186,17 @@ pub struct Counting {
     pub unmatched: u64,
     /// How many were executed where nothing was to be counted.
     pub skipped: u64,
-    /// Whether the guest was left to execute such.
-    pub(crate) skips: bool,
+    /// What the guest was left with.
+    pub(crate) phase: Phase,
 }
 
 impl Counting {
     /// Nothing has been counted yet. Nothing else uses the area at `at`.
     #[must_use]
-    pub fn new(at: Real, states: States) -> Self {
+    pub fn new(at: Real, limits: Limits) -> Self {
         Self {
             copies: Copies::new(at),
-            states,
+            limits,
             chain: heapless::Vec::new(),
             from: 0,
             region: None,
@@ -175,7 +212,7 @@ impl Counting {
             counted: 0,
             unmatched: 0,
             skipped: 0,
-            skips: false,
+            phase: Phase::Counts,
         }
     }
 

@@ -149,6 +149,10 @@ fn each_kind_of_damage_has_its_name() {
         b.flags = (b.flags.get() | flags::COUNT_TRAPS).into();
     };
     assert_eq!(with(counts), LoaderError::WindowInThisRun);
+    assert_eq!(
+        with(|b| b.counted_range_count = 9.into()),
+        LoaderError::CountedRanges(9)
+    );
 }
 
 fn window(from: u64, to: u64, interval: u64) -> Window {

@@ -19,7 +19,7 @@ use crate::guest::state::account::{Account, Charges, Counted, Mode};
 use crate::guest::state::assist::Assist;
 use crate::guest::state::channels::Channels;
 use crate::guest::state::configuration::Configuration;
-use crate::guest::state::counting::States;
+use crate::guest::state::counting::{Limits, MOST_RANGES, States};
 use crate::guest::state::device::{Device, ROOM_LENGTH};
 use crate::guest::state::page_frames::PageFrames;
 use crate::guest::state::recording::Support;
@@ -53,7 +53,7 @@ use crate::machine::state::operator::Operator;
 use crate::machine::state::stacks::Stacks;
 use crate::machine::{count, his, operator, still, trap, turn, window};
 use crate::msa;
-use crate::per::Format;
+use crate::per::{Format, Range};
 use core::slice;
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 extern crate alloc;
@@ -342,7 +342,7 @@ pub(super) fn start(
             let further = match at {
                 None => window::Further::Nothing,
                 Some(at) if block.has(flags::COUNT_EXECUTIONS) => {
-                    window::Further::Counts(at, counted_states(block))
+                    window::Further::Counts(at, counted(block))
                 }
                 Some(at) => window::Further::Traces(at, traces),
             };
@@ -370,16 +370,30 @@ pub(super) fn start(
     begin(machine, block)
 }
 
-/// The states in which the guest's instructions are counted.
-fn counted_states(block: &LoaderBlock) -> States {
-    if block.has(flags::COUNT_PROBLEM_STATE) {
+/// Which of the guest's instructions are counted.
+fn counted(block: &LoaderBlock) -> Limits {
+    let states = if block.has(flags::COUNT_PROBLEM_STATE) {
         States::Problem
     } else if block.has(flags::COUNT_SUPERVISOR_STATE) {
         States::Supervisor
     } else {
         States::Both
+    };
+    let mut limits = Limits {
+        states,
+        ..Limits::default()
+    };
+    for range in block.counted_ranges() {
+        // There is room.
+        let _ = limits.ranges.push(Range {
+            start: range.start.get(),
+            end: range.end.get(),
+        });
     }
+    limits
 }
+
+const _: () = assert!(loader::MOST_COUNTED_RANGES == MOST_RANGES);
 
 /// Activates the counters of the machine below, or says why that is not possible. Returns how many cycles they count per
 /// microsecond.

@@ -13,7 +13,7 @@
 use super::blocks::{Each, add};
 use crate::hardware::Hardware;
 use crate::state::copies::{CopiesArea, DEEPEST, SITES};
-use crate::state::counting::{Context, Counting, Following, Owner, Stack, UnmatchedCalls};
+use crate::state::counting::{Context, Counting, Following, Owner, Phase, Stack, UnmatchedCalls};
 use crate::state::shadow::MIX;
 use crate::state::vcpu::Vcpu;
 use arch::address::Real;
@@ -74,6 +74,9 @@ pub(super) fn branched<H: Hardware>(
     next: Psw,
     each: &mut Each<'_>,
 ) {
+    if !counting.limits.have_calls() {
+        return;
+    }
     let mask = next.address_mask();
     let back = site.wrapping_add(length) & mask;
     let to = next.address & mask;
@@ -306,7 +309,7 @@ pub(super) fn trapped<H: Hardware>(
     if !was_skipped && !super::is_near(cpu, loaded) {
         went_on(hardware, counting, loaded);
     }
-    if !counting.skips {
+    if counting.phase == Phase::Counts {
         go_on(cpu, hardware, counting, cpu.psw, delivered, each);
     }
 }
@@ -322,6 +325,9 @@ pub(super) fn go_on<H: Hardware>(
     each: &mut Each<'_>,
 ) {
     counting.context = super::context(cpu, next);
+    if !counting.limits.have_calls() {
+        return;
+    }
     let space = if next.mask & PROBLEM != 0 {
         cpu.control[1] & !SUPERVISOR
     } else {

@@ -34,7 +34,7 @@ impl Counter {
         let at = bench.hardware.storage.len() + bench.hardware.hsa.len();
         let length = bench.hardware.hsa.len() + CopiesArea::LENGTH as usize;
         bench.hardware.hsa.resize(length, 0);
-        let mut counting = begin(&mut bench.hardware, Real(at as u64), States::Both);
+        let mut counting = begin(&mut bench.hardware, Real(at as u64), Limits::default());
         counting.context = CONTEXT;
         let page = CopiedPage {
             space: 0,
@@ -341,7 +341,7 @@ fn what_the_machine_performs_with_a_trap_in_addition_is_counted_where_it_is() {
     account_for_one(hardware, &mut counter.counting, 0x5E0, 4, &mut |entry| {
         given.push(entry)
     });
-    counter.counting.skips = true;
+    counter.counting.phase = Phase::Rests;
     account_for_one(hardware, &mut counter.counting, 0x5E0, 4, &mut |entry| {
         given.push(entry)
     });

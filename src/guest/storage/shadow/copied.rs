@@ -11,7 +11,8 @@
 use crate::hardware::Hardware;
 use crate::state::configuration::Configuration;
 use crate::state::copies::{
-    COPIES, CopiedPage, CopiedSpace, Copies, HALFWORDS, PAGES, Source, TABLES, Then, WAYS,
+    COPIES, CopiedPage, CopiedSpace, Copies, HALFWORDS, PAGES, Source, TABLES, Then,
+    UNCOPIED_SPACE, WAYS,
 };
 use crate::state::page_frames::PageState;
 use crate::state::shadow::{MIX, TABLE};
@@ -89,6 +90,7 @@ fn forget(copies: &mut Copies) {
     if copies.tables_used != 0 {
         copies.spaces.clear();
         copies.pages = [None; PAGES];
+        copies.uncopied.clear();
         copies.tables_used = 0;
         copies.purges = true;
     }
@@ -182,6 +184,48 @@ pub(crate) fn page<H: Hardware>(
     };
     copies.pages[place] = Some(page);
     Some(page)
+}
+
+/// Maps the page of instructions at an address as it is, in the space of its own that a space has for such pages; `None` if the
+/// shadow does not have it.
+pub(crate) fn uncopied_page<H: Hardware>(
+    hardware: &mut H,
+    copies: &mut Copies,
+    of: u64,
+    at: Virtual,
+) -> Option<()> {
+    let (place, entry) = entry(hardware, of, at)?;
+    if copies.uncopied.is_full() {
+        forget(copies);
+    }
+    enter(hardware, copies, of | UNCOPIED_SPACE, at, entry);
+    // There is room.
+    let _ = copies.uncopied.push((place, entry));
+    Some(())
+}
+
+/// The address-space-control element of such a space, whose pages are those that the shadow still has.
+pub(crate) fn uncopied_space<H: Hardware>(hardware: &mut H, copies: &mut Copies, of: u64) -> u64 {
+    let is_dropped = |&(place, entry): &(Real, u64)| hardware.hsa_load(place) != entry;
+    if copies.uncopied.iter().any(is_dropped) {
+        forget(copies);
+    }
+    space(hardware, copies, of | UNCOPIED_SPACE)
+}
+
+/// Whether a page is mapped there.
+pub(crate) fn is_uncopied<H: Hardware>(
+    hardware: &H,
+    copies: &Copies,
+    of: u64,
+    at: Virtual,
+) -> bool {
+    is_mapped(hardware, copies, of | UNCOPIED_SPACE, at)
+}
+
+/// Whether the shadow has the page at an address.
+pub(crate) fn is_there<H: Hardware>(hardware: &H, of: u64, at: Virtual) -> bool {
+    entry(hardware, of, at).is_some()
 }
 
 /// The copy of the page at an address that was last found in a space, if it is still known. Its translation may be gone since.
