@@ -511,6 +511,10 @@ pub fn remedy(complaints: &str) -> &'static str {
         "this computer has too little free storage for the run; choose less with --storage"
     } else if complaints.contains("nsupported machine type") {
         "this is not a QEMU for s390x; give --qemu the path of qemu-system-s390x"
+    } else if complaints.contains("cc_calc_addu") {
+        "QEMU 7.2 ends when CLC misses its second operand while a logical addition or subtraction before it still has the \
+         condition code, with and without the machine; take a newer QEMU with --qemu PATH, or change the run a little, as with \
+         another --interval"
     } else {
         "run `cargo measure doctor`, or try another QEMU with --qemu PATH"
     }
