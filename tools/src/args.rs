@@ -1,6 +1,7 @@
 //! The command line.
 
 mod check;
+mod count;
 mod exec;
 mod figures;
 mod image;
@@ -33,7 +34,7 @@ use crate::{
     options::{
         DEFAULT_CONSOLE_LIMIT, DEFAULT_DATA_LIMIT, DEFAULT_GUEST, EventForm, Events, RunOptions,
         configuration::{Configuration, ModelName},
-        count::{Begin, Counted, States},
+        count::Begin,
         counter_choice::CounterChoice,
         devices::Devices,
         emulator::Emulator,
@@ -45,6 +46,7 @@ use crate::{
 };
 
 pub use check::{CheckArguments, Checked};
+pub use count::CountArguments;
 pub use exec::ExecArguments;
 pub use figures::FiguresArguments;
 pub use image::ImageArguments;
@@ -420,10 +422,9 @@ pub struct BelowArguments {
     /// slower by up to a half
     #[arg(long)]
     pub strict: bool,
-    /// Count every execution of every instruction, or only those of programs or of the kernel. The run stays as it is
-    /// without: the guest's time, samples and output are the same. In exact mode, and not with --exact-caches or --nested
-    #[arg(long, value_name = "STATES", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "all")]
-    pub count: Option<States>,
+    /// Exact counts.
+    #[command(flatten)]
+    pub counts: CountArguments,
     /// When the counting begins: at the start of the guest, at the command of Linux, or when the guest has written this text
     /// on its console [default: command for Linux, else start]
     #[arg(long, value_name = "start|command|TEXT", requires = "count")]
@@ -457,10 +458,7 @@ impl BelowArguments {
             stack_copy: self.stacks.map_or(0, |stacks| stacks.copy),
             cryptography: self.cryptography,
             strict: self.strict,
-            count: self.count.map(|states| Counted {
-                states,
-                begin: self.count_from.clone(),
-            }),
+            count: self.counts.counted(self.count_from.clone()),
             check_hsa: self.check_hsa,
             events: self.events(),
             ..RunOptions::new(guest)

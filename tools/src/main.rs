@@ -312,7 +312,11 @@ fn look_again(arguments: &ZoomArguments, progress: &Progress) -> Result<u8> {
     match zoom::zoom(&arguments.request(), progress, &mut perform)? {
         Zoomed::Same(directory, window) => {
             say(&table::text(&Report::read(&directory)?))?;
-            say(&zoom::text(&directory, &window, arguments.count.is_some()))?;
+            say(&zoom::text(
+                &directory,
+                &window,
+                arguments.counts.count.is_some(),
+            ))?;
             Ok(0)
         }
         Zoomed::Other(directory, difference) => {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use measure::{
     folder::record::RunRecord,
     profile::Profile,
+    report::Report,
     views::trace::{self, Form},
 };
 use tempfile::TempDir;
@@ -161,4 +162,23 @@ fn a_routine_of_the_kernel_is_traced_when_a_run_from_a_kept_system_is_looked_at_
         events.lines().all(|line| line.contains("__do_syscall+")),
         "{events}"
     );
+}
+
+#[test]
+#[ignore = "long: cargo soak runs it"]
+fn a_count_of_one_routine_of_the_kernel_is_what_a_count_of_all_has_of_it() {
+    let (directory, times) = kept_run([60, 1]);
+    let window = ["--from", &times[0], "--to", &times[1], "--count"];
+    let routine = |more: &[&str], number: u32| {
+        let finished = zoom(&directory, &[&window, more].concat());
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        let zoomed = directory.path().join(format!("run-zoom-{number}"));
+        let counts = Report::read(&zoomed).unwrap().exact.unwrap();
+        let found = counts.routines.iter().find(|of| of.symbol == "vfs_read");
+        found.map(|of| (of.instructions, of.entries.unwrap(), counts.routines.len()))
+    };
+    let (instructions, entries, routines) = routine(&[], 1).unwrap();
+    assert!(entries > 100 && routines > 100, "{entries} {routines}");
+    let alone = routine(&["--count-in", "vfs_read"], 2);
+    assert_eq!(alone, Some((instructions, entries, 1)));
 }

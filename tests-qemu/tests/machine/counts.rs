@@ -1,6 +1,6 @@
 //! Exact counts are true, and a run that is counted is the run without counts.
 
-use std::{collections::BTreeMap, fs};
+use std::{collections::BTreeMap, fs, ops::RangeInclusive};
 
 use measure::{
     computer::progress::Progress,
@@ -151,12 +151,9 @@ fn each_instruction_was_executed_as_often_as_a_trace_of_all_has_it() {
 }
 
 /// The counts of this part of a run, with which its skipped instructions are as many as the counter says.
-fn part(guest: &str, states: States, begin: Begin) -> BTreeMap<Instruction, Executed> {
+fn part(guest: &str, part: Counted) -> BTreeMap<Instruction, Executed> {
     let mut options = ipl::options(guest);
-    options.count = Some(Counted {
-        states,
-        begin: Some(begin),
-    });
+    options.count = Some(part);
     let counting = options.clone();
     options.count = None;
     let plain = alike(&options);
@@ -168,12 +165,48 @@ fn part(guest: &str, states: States, begin: Begin) -> BTreeMap<Instruction, Exec
     found.counts.executed
 }
 
+fn in_states(guest: &str, states: States) -> BTreeMap<Instruction, Executed> {
+    let counted = Counted {
+        states,
+        ..Counted::default()
+    };
+    part(guest, counted)
+}
+
+#[test]
+fn a_count_of_a_few_addresses_is_what_a_count_of_all_has_there() {
+    for guest in [
+        "simple",
+        "b_execute_modified",
+        "b_page_end",
+        "b_self_modified",
+        "b_comparator_at_page",
+    ] {
+        let all = all_of(&ipl::options(guest)).counts.executed;
+        let addresses: Vec<u64> = all.keys().map(|of| of.address).collect();
+        // From the middle of some text to the middle of another, and one address.
+        let tenth = |tenths: usize| addresses[addresses.len() * tenths / 10];
+        let ranges = vec![tenth(4)..=tenth(5), tenth(8)..=tenth(8)];
+        let place = |range: &RangeInclusive<u64>| format!("{:X}-{:X}", range.start(), range.end());
+        let places = ranges.iter().map(place).collect();
+        let has = |of: &Instruction| ranges.iter().any(|range| range.contains(&of.address));
+        let expected: BTreeMap<_, _> = all.iter().filter(|(of, _)| has(of)).collect();
+        let counted = Counted {
+            places,
+            ranges: ranges.clone(),
+            ..Counted::default()
+        };
+        let found = part(guest, counted);
+        assert!(found.iter().eq(expected), "{guest}");
+    }
+}
+
 #[test]
 fn what_is_counted_in_either_state_is_together_what_is_counted_in_both() {
     let guest = "b_problem_state_wait";
-    let user = part(guest, States::User, Begin::Start);
+    let user = in_states(guest, States::User);
     assert!(user.keys().all(|of| of.state & PROBLEM != 0));
-    let mut together = part(guest, States::Kernel, Begin::Start);
+    let mut together = in_states(guest, States::Kernel);
     assert!(together.keys().all(|of| of.state & PROBLEM == 0));
     assert!(!user.is_empty() && !together.is_empty());
     together.extend(user);
@@ -184,7 +217,11 @@ fn what_is_counted_in_either_state_is_together_what_is_counted_in_both() {
 fn counting_begins_when_the_guest_has_written_words() {
     let all = all_of(&ipl::options("b_psw_mask"));
     let words = all.plain.console.lines().nth(1).unwrap().to_owned();
-    let later = part("b_psw_mask", States::All, Begin::Words(words));
+    let later = Counted {
+        begin: Some(Begin::Words(words)),
+        ..Counted::default()
+    };
+    let later = part("b_psw_mask", later);
     assert!(later.len() < all.counts.executed.len());
     for (instruction, found) in later {
         assert!(found.times <= all.counts.executed[&instruction].times);

@@ -126,7 +126,7 @@ impl ExecArguments {
             strict: self.strict,
             count: self.count.map(|states| Counted {
                 states,
-                begin: None,
+                ..Counted::default()
             }),
             ..RunOptions::new("linux")
         })

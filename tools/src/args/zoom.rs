@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::{
+    args::CountArguments,
     events::command::event,
-    options::count::{Begin, Counted, States},
+    options::count::Begin,
     zoom::{Request, SHORTEST, span::Moment},
 };
 
@@ -26,15 +27,14 @@ pub struct ZoomArguments {
     #[arg(long, value_name = "SYMBOL", conflicts_with_all = ["from", "to"])]
     pub around: Option<String>,
     /// Cycles from one sample to the next in the window, 1000 or more, and fewer than in the run
-    #[arg(long, value_name = "CYCLES", default_value_t = SHORTEST)]
+    #[arg(long, value_name = "CYCLES", default_value_t = SHORTEST, conflicts_with = "count")]
     pub interval: u64,
     /// Trace program events in the window, as `run -e` does: BRANCH, FETCH, STORE or REG, with RANGE and COUNT
-    #[arg(short = 'e', long = "trace", value_name = "EVENT", value_parser = event)]
+    #[arg(short = 'e', long = "trace", value_name = "EVENT", value_parser = event, conflicts_with = "count")]
     pub traces: Vec<String>,
-    /// Count every execution of every instruction in the window, or only those of programs or of the kernel, instead of taking
-    /// finer samples
-    #[arg(long, value_name = "STATES", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "all", conflicts_with_all = ["interval", "traces"])]
-    pub count: Option<States>,
+    /// In the window, instead of taking finer samples
+    #[command(flatten)]
+    pub counts: CountArguments,
     /// Where the finer samples go [default: a fresh DIR-zoom-N]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -49,11 +49,8 @@ impl ZoomArguments {
             around: self.around.clone(),
             interval: self.interval,
             traces: self.traces.clone(),
-            count: self.count.map(|states| Counted {
-                states,
-                // The window says from when on.
-                begin: Some(Begin::Start),
-            }),
+            // The window says from when on.
+            count: self.counts.counted(Some(Begin::Start)),
             out: self.out.clone(),
         }
     }
@@ -66,12 +63,16 @@ Examples:
   cargo measure zoom millimeter-linux-1 --around do_mmap --interval 2000
   cargo measure zoom millimeter-linux-1 --from 2s --to 2001ms --trace 'FETCH RANGE vfs_read'
   cargo measure zoom millimeter-linux-1 --from 2s --to 2010ms --count=kernel
+  cargo measure zoom millimeter-linux-1 --from 2s --to 2s100ms --count --count-in vfs_read
   cargo measure report millimeter-workload-1-zoom-1 --html window.html";
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{Arguments, Command};
+    use crate::{
+        args::{Arguments, Command},
+        options::count::States,
+    };
     use clap::Parser;
 
     fn request(line: &str) -> Result<Request, String> {
@@ -95,6 +96,9 @@ mod tests {
         assert!(request("d").unwrap().times.is_none());
         let counted = request("d --count=user").unwrap().count.unwrap();
         assert_eq!(counted.states, States::User);
+        let limited = request("d --count --count-in f --count-in 10.20").unwrap();
+        assert_eq!(limited.count.unwrap().places, ["f", "10.20"]);
+        assert!(request("d --count-in f").unwrap_err().contains("--count"));
         assert!(request("d --count --interval 5000").is_err());
         assert!(request("d --from 1ms").unwrap_err().contains("--to"));
         assert!(request("d --around f --from 1ms --to 2ms").is_err());

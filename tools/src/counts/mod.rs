@@ -125,6 +125,11 @@ impl Counts {
         if cpus.is_empty() {
             return Ok(None);
         }
+        let ranges = &record.counted_ranges;
+        let is_wanted = |at: u64| {
+            let mut ranges = ranges.iter();
+            ranges.len() == 0 || ranges.any(|&[first, last]| (first..=last).contains(&at))
+        };
         let mut found = Self::default();
         let mut runs: HashMap<Run, (CountEntry, u64)> = HashMap::new();
         for cpu in cpus {
@@ -132,12 +137,17 @@ impl Counts {
             let bytes =
                 folder::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
             let calls = &mut found.calls;
+            let mut elsewhere = 0_u64;
             let of_cpu = read_cpu(cpu, &bytes, |entry| {
                 if let Some(of_routine) = entry.calls() {
                     return calls.add(&of_routine);
                 }
                 if let Some(unmatched) = entry.unmatched() {
                     return calls.add_unmatched(&unmatched);
+                }
+                for (_, counts) in entry.instructions().filter(|(at, _)| !is_wanted(*at)) {
+                    let instructions = entry.executions.get().saturating_mul(counts);
+                    elsewhere = elsewhere.saturating_add(instructions);
                 }
                 let (_, executions) = runs.entry(run(entry)).or_insert((*entry, 0));
                 *executions = executions.saturating_add(entry.executions.get());
@@ -150,7 +160,12 @@ impl Counts {
                     known.counted,
                     of_cpu.counted
                 ),
-                _ => Ok(of_cpu),
+                // The machine counts whole pages.
+                _ => Ok(CpuCounts {
+                    counted: of_cpu.counted.saturating_sub(elsewhere),
+                    skipped: of_cpu.skipped.saturating_add(elsewhere),
+                    ..of_cpu
+                }),
             });
             found.cpus.push(of_cpu.with_context(|| {
                 format!(
@@ -169,7 +184,7 @@ impl Counts {
             directory.display()
         );
         for (entry, executions) in runs.into_values() {
-            for (address, counts) in entry.instructions() {
+            for (address, counts) in entry.instructions().filter(|(at, _)| is_wanted(*at)) {
                 let instruction = Instruction {
                     address,
                     parameter: entry.parameter.get(),

@@ -1,5 +1,7 @@
 //! Operator commands about program events with names, and how the names become addresses for the machine.
 
+use std::ops::RangeInclusive;
+
 use command::{self, Command};
 use thiserror::Error;
 
@@ -105,6 +107,24 @@ pub fn event(text: &str) -> Result<String, String> {
         false => nearest::nearest(first, EVENTS),
     };
     Err(format!("{answer}{}", nearest::mentioned(&near)))
+}
+
+/// The addresses of a routine, or of what is written as a range in a command.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn range(text: &str, names: &PlaceNames) -> Result<RangeInclusive<u64>, String> {
+    let meant = names.meant(text, Wanted::Routine);
+    let found = match meant.map_err(|error| error.to_string())? {
+        Meant::Named(start, last) => Some(start..=last),
+        Meant::Numbers(numbers) => {
+            command::addresses(&numbers).map(|range| range.start..=range.end)
+        }
+    };
+    found.filter(|found| !found.is_empty()).ok_or_else(|| {
+        "write hexadecimal addresses as a-b, both included, or as a.n for n bytes from a on"
+            .to_owned()
+    })
 }
 
 /// The words that an event begins with.

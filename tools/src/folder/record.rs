@@ -54,6 +54,9 @@ pub struct RunRecord {
     /// Which of them, in words; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted_part: Option<String>,
+    /// The addresses to which counts are limited, the first and the last; none for no limit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counted_ranges: Vec<[u64; 2]>,
     /// When the clock started, or `now`.
     pub rtc: String,
     /// The QEMU that ran.

@@ -220,7 +220,7 @@ pub fn ready(options: &RunOptions, progress: &Progress) -> Result<Qemu> {
     Qemu::locate(options.qemu.as_deref())
 }
 
-/// The options with the names in the operator's trace commands replaced by addresses.
+/// The options with the addresses of the names in the operator's trace commands, and of what is to be counted.
 pub fn resolved(options: &RunOptions, names: &PlaceNames) -> Result<RunOptions> {
     let mut options = options.clone();
     let script = options.script.iter_mut().filter_map(|input| match input {
@@ -230,6 +230,9 @@ pub fn resolved(options: &RunOptions, names: &PlaceNames) -> Result<RunOptions> 
     let commands = options.operator.iter_mut().chain(&mut options.when_waiting);
     for line in commands.chain(script) {
         *line = command::resolved(line, names)?.line;
+    }
+    if let Some(count) = &mut options.count {
+        count.find(names)?;
     }
     Ok(options)
 }
@@ -466,6 +469,9 @@ impl Common {
             exact_caches: options.exact_caches.map(|geometry| geometry.to_string()),
             count_executions: options.count.is_some(),
             counted_part: options.count.as_ref().and_then(Counted::words),
+            counted_ranges: (options.count.iter().flat_map(|count| &count.ranges))
+                .map(|range| [*range.start(), *range.end()])
+                .collect(),
             rtc: options.rtc.to_string(),
             qemu: self.below.clone(),
             arguments: self.arguments.clone(),

@@ -13,8 +13,8 @@ use anyhow::{Context, Result, bail, ensure};
 use arch::tod::{UNITS_PER_MICROSECOND, UNIX_EPOCH};
 use link::{
     loader::{
-        BLOCK_ADDRESS, COMMANDS_LENGTH, IN_WINDOW, KEPT_ALIGNMENT, LOWEST_STAGE, LoaderBlock,
-        MOST_STAGED, NO_ICOUNT, Segment, WHEN_WAITING, flags, kept_at,
+        AddressRange, BLOCK_ADDRESS, COMMANDS_LENGTH, IN_WINDOW, KEPT_ALIGNMENT, LOWEST_STAGE,
+        LoaderBlock, MOST_STAGED, NO_ICOUNT, Segment, WHEN_WAITING, flags, kept_at,
     },
     service::Request,
     state::Mode,
@@ -166,6 +166,14 @@ pub fn plan<'g>(
     }
     if let Some(again) = &options.again {
         block.window = again.window;
+    }
+    let ranges = options.count.iter().flat_map(|count| &count.ranges);
+    for (place, range) in block.counted_ranges.iter_mut().zip(ranges) {
+        *place = AddressRange {
+            start: (*range.start()).into(),
+            end: (*range.end()).into(),
+        };
+        block.counted_range_count += 1;
     }
     block.slice = options.slice.into();
     block.begin = options.rtc.seconds().map_or(0, begin).into();

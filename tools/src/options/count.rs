@@ -3,19 +3,20 @@
 //! The machine keeps them in storage of its own at the end of that which QEMU has. For the run itself the storage is as
 //! without the option, and so it stays the same run.
 
-use std::{convert::Infallible, str::FromStr};
+use std::{convert::Infallible, ops::RangeInclusive, str::FromStr};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::ValueEnum;
 use link::{
-    loader::{COUNTING_STORAGE, flags},
+    loader::{COUNTING_STORAGE, MOST_COUNTED_RANGES, flags},
     state::Mode,
 };
 
 use crate::{
-    events::command::{LONGEST_TEXT, can_be_awaited},
+    events::command::{self, LONGEST_TEXT, can_be_awaited},
     numbers::quantities::Storage,
     options::{RunOptions, Unserved, emulator::Emulator},
+    symbols::places::PlaceNames,
 };
 
 /// In which states instructions are counted.
@@ -61,6 +62,10 @@ pub struct Counted {
     /// From when on. A command of Linux is counted from its beginning, and any other guest from its own, if nothing else is
     /// chosen.
     pub begin: Option<Begin>,
+    /// The routines and addresses to which the counts are limited, as they were given; none for no limit.
+    pub places: Vec<String>,
+    /// The addresses of each of them, once they are [found](Self::find).
+    pub ranges: Vec<RangeInclusive<u64>>,
 }
 
 impl Counted {
@@ -77,6 +82,22 @@ impl Counted {
             Some(Begin::Command | Begin::Words(_)) => flags::COUNT_FROM_WORDS,
         };
         flags::COUNT_EXECUTIONS | states | begin
+    }
+
+    /// Finds the addresses to which the counts are limited.
+    ///
+    /// # Errors
+    /// A place has no such name, or no addresses.
+    pub fn find(&mut self, names: &PlaceNames) -> Result<()> {
+        if self.ranges.len() != self.places.len() {
+            let found: Result<Vec<_>> = self
+                .places
+                .iter()
+                .map(|place| range(place, names))
+                .collect();
+            self.ranges = found?;
+        }
+        Ok(())
     }
 
     /// The operator's command by which the machine awaits the words.
@@ -107,9 +128,15 @@ impl Counted {
             Some(Begin::Command) => Some("from the beginning of the command on".to_owned()),
             Some(Begin::Words(words)) => Some(format!("from the text {words:?} on")),
         };
-        let parts: Vec<String> = states.into_iter().chain(begin).collect();
+        let places = (!self.places.is_empty()).then(|| format!("in {}", self.places.join(" and ")));
+        let parts: Vec<String> = states.into_iter().chain(places).chain(begin).collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     }
+}
+
+/// The addresses of a place.
+fn range(place: &str, names: &PlaceNames) -> Result<RangeInclusive<u64>> {
+    command::range(place, names).map_err(|wrong| anyhow!("--count-in {place}: {wrong}"))
 }
 
 /// Storage for the copies of the guest's text that all CPUs execute, and for the counts.
@@ -169,6 +196,12 @@ pub fn check(options: &RunOptions) -> Result<()> {
             "--count-from {words:?}: choose start, or a text of 1 to {LONGEST_TEXT} bytes that the guest writes on its console"
         );
     }
+    if counted.places.len() > MOST_COUNTED_RANGES {
+        bail!(
+            "--count-in is there {} times; choose {MOST_COUNTED_RANGES} at most, or a range for several routines",
+            counted.places.len()
+        );
+    }
     let unserved = [
         Unserved::new(
             options.below == Emulator::Hercules,
@@ -216,6 +249,13 @@ pub fn of_linux(counted: &Counted, wants_shell: bool, can_be_held: bool) -> Resu
             "--count has no counts of a shell for a person, whose input cannot be repeated; add a command behind --"
         );
     }
+    let mut unknown = counted.places.iter().skip(counted.ranges.len());
+    if let Some(place) = unknown.find(|place| range(place, &PlaceNames::NONE).is_err()) {
+        bail!(
+            "--count-in {place}: the names of Linux are known only after a run; write hexadecimal addresses, or count it in a window \
+             of a run: `cargo measure zoom DIR --count --count-in {place}`"
+        );
+    }
     let begin = match &counted.begin {
         None if !can_be_held => Begin::Start,
         None => Begin::Command,
@@ -252,6 +292,7 @@ pub fn check_guest(options: &RunOptions) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::symbols::kallsyms::Name;
     use cache::Geometry;
 
     fn counting(change: impl FnOnce(&mut RunOptions)) -> RunOptions {
@@ -304,6 +345,15 @@ mod tests {
         assert!(refusal.contains("--count-from start"), "{refusal}");
         let refusal = of(Some("login:".parse().unwrap()), true).unwrap_err();
         assert!(refusal.contains("login:"), "{refusal}");
+        let named = Counted {
+            places: vec!["10-1F".to_owned(), "vfs_read".to_owned()],
+            ..Counted::default()
+        };
+        let refusal = of_linux(&named, false, true).unwrap_err().to_string();
+        assert!(
+            refusal.contains("zoom DIR --count --count-in vfs_read"),
+            "{refusal}"
+        );
         let shell = of_linux(&counted(None), true, false).unwrap_err();
         assert!(shell.to_string().contains("a command"), "{shell}");
     }
@@ -315,6 +365,7 @@ mod tests {
                 options.count = Some(Counted {
                     states: States::User,
                     begin: Some(begin.parse().unwrap()),
+                    ..Counted::default()
                 });
             })
         };
@@ -338,6 +389,39 @@ mod tests {
             let refusal = with(text).check().unwrap_err().to_string();
             assert!(refusal.contains("80 bytes"), "{refusal}");
         }
+    }
+
+    #[test]
+    fn a_part_is_a_routine_or_addresses_and_there_are_eight_at_most() {
+        let name = |name: &str, address| Name {
+            address,
+            kind: b'T',
+            name: name.to_owned(),
+        };
+        let names = PlaceNames::of_kernel(&[name("main", 0x1000), name("next", 0x1100)]);
+        let found = |place: &str| {
+            let mut counted = Counted {
+                places: vec![place.to_owned()],
+                ..Counted::default()
+            };
+            let found = counted.find(&names).map_err(|error| error.to_string());
+            found.map(|()| counted.ranges[0].clone())
+        };
+        assert_eq!(found("main"), Ok(0x1000..=0x10FF));
+        assert_eq!(found("0.10"), Ok(0..=0xF));
+        assert_eq!(found("20-2F"), Ok(0x20..=0x2F));
+        assert!(found("2F-20").unwrap_err().contains("--count-in 2F-20"));
+        assert!(found("mian").unwrap_err().contains("main"));
+        let with = |number| {
+            counting(|options| {
+                options.count = Some(Counted {
+                    places: vec!["0".to_owned(); number],
+                    ..Counted::default()
+                });
+            })
+        };
+        assert!(with(8).check().is_ok());
+        assert!(with(9).check().unwrap_err().to_string().contains("9 times"));
     }
 
     #[test]

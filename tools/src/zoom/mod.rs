@@ -98,6 +98,7 @@ pub fn zoom(
         Some(_) => refusals::check_counts(&record, first)?,
         None => check_interval(request.interval, record.interval)?,
     }
+    let count = counted(request, first, &record)?;
     let span = match (&request.times, &request.around) {
         (None, Some(symbol)) => span::around(first, &record, symbol)?,
         (times, _) => Span::of_times(*times, &record)?,
@@ -118,7 +119,7 @@ pub fn zoom(
         again: Again {
             window,
             traces: traces.clone(),
-            count: request.count.clone(),
+            count,
             parts: record.parts.clone(),
             nonce,
         },
@@ -196,6 +197,17 @@ fn traces(request: &Request, first: &Path, record: &RunRecord) -> Result<Vec<Str
         });
     }
     resolved
+}
+
+/// What is counted, with the addresses of the first run's names.
+fn counted(request: &Request, first: &Path, record: &RunRecord) -> Result<Option<Counted>> {
+    let mut count = request.count.clone();
+    if let Some(counted) = &mut count
+        && !counted.places.is_empty()
+    {
+        counted.find(&Routines::of_run(first, record)?.names())?;
+    }
+    Ok(count)
 }
 
 /// What was looked at, in words; it may have exact counts instead of samples.
