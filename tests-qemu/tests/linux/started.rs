@@ -10,7 +10,7 @@ use std::{
 
 use measure::{
     building::build, computer::progress::Progress, counts::Counts, folder::record::RunRecord,
-    linux::cache::Cache,
+    linux::cache::Cache, report::Report,
 };
 use tempfile::TempDir;
 use tests_qemu::{
@@ -273,6 +273,29 @@ fn a_counted_program_is_the_program_without_counts_in_a_kept_system() {
     // The loop is one instruction. Another program may have some at the same address.
     let most = counts.executed.values().map(|of| of.times).max().unwrap();
     assert!((10_000_000..10_000_010).contains(&most), "{most}");
+}
+
+#[test]
+#[ignore = "long: cargo soak runs it"]
+fn a_routine_of_a_program_is_counted_when_its_run_is_looked_at_again() {
+    let (cache, directory) = (cache(), TempDir::new().unwrap());
+    let programs = build::build_programs(&Progress::Plain).unwrap();
+    let sums = programs.join("sums").into_os_string();
+    let sums = sums.into_string().unwrap();
+    let done = |line: &[&str]| {
+        let finished = measure(&cache, directory.path(), line);
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+    };
+    done(&["exec", "--profile", "--out", "run", &sums]);
+    done(&["zoom", "run", "--count", "--count-in", "solve"]);
+    let report = Report::read(&directory.path().join("run-zoom-1")).unwrap();
+    let routines = report.exact.unwrap().routines.into_iter();
+    let found: Vec<_> = routines
+        .map(|of| (of.symbol, of.module, of.instructions))
+        .collect();
+    // As many rounds of one instruction as the program says, and its return.
+    let solve = ("solve".to_owned(), "sums".to_owned(), 1_000_001);
+    assert_eq!(found, [solve]);
 }
 
 #[test]

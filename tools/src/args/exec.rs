@@ -66,7 +66,8 @@ pub struct ExecArguments {
     #[arg(long, requires = "out")]
     pub profile: bool,
     /// Count every execution of every instruction from the beginning of the command on, or only those of programs or of the
-    /// kernel. The report and `export` of the folder show the counts, so name it with --out; add --profile for names
+    /// kernel. The report and `export` of the folder show the counts, so name it with --out; add --profile for names. For one
+    /// routine, look at a run with --profile again: `zoom DIR --count --count-in NAME`
     #[arg(long, value_name = "STATES", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "all", requires = "out")]
     pub count: Option<States>,
     /// The program is for the bare machine, not for Linux: an ELF or a flat image as `run` takes it

@@ -93,6 +93,14 @@ impl Content {
         found.unwrap_or_default()
     }
 
+    /// Where the byte at an address is in the file.
+    fn offset(&self, address: u64) -> Option<u64> {
+        self.segments.iter().find_map(|segment| {
+            let inside = address.checked_sub(segment.address)?;
+            (inside < segment.length).then(|| segment.offset.saturating_add(inside))
+        })
+    }
+
     /// A section with its address.
     #[must_use]
     pub fn section(&self, name: &str) -> Option<(u64, &[u8])> {
@@ -282,6 +290,31 @@ impl Programs {
     #[must_use]
     pub fn files(&self) -> &[ProgramFile] {
         &self.files
+    }
+
+    /// The routines of the files, where processes have them.
+    #[must_use]
+    pub fn routines(&self) -> Vec<Symbol> {
+        let mut mappings: Vec<&Mapping> = self.spaces.values().flatten().collect();
+        mappings.sort_unstable_by_key(|mapping| (mapping.file, mapping.start, mapping.offset));
+        mappings.dedup();
+        let mut found = Vec::new();
+        for mapping in mappings.into_iter().take(MOST_MAPPINGS) {
+            let content = self.files[mapping.file].content();
+            for symbol in content.symbols.symbols() {
+                let start = content.offset(symbol.start).and_then(|offset| {
+                    let inside = offset.checked_sub(mapping.offset)?;
+                    (inside < mapping.end - mapping.start).then(|| mapping.start + inside)
+                });
+                let length = symbol.end.saturating_sub(symbol.start);
+                found.extend(start.map(|start| Symbol {
+                    start,
+                    end: start.saturating_add(length).min(mapping.end),
+                    ..symbol.clone()
+                }));
+            }
+        }
+        found
     }
 
     /// What an address of a process, or of a thread, designates.

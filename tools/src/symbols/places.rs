@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::{
     nearest,
-    symbols::{SymbolTable, kallsyms},
+    symbols::{Symbol, SymbolTable, kallsyms},
 };
 
 /// How many places with the same name an error lists.
@@ -176,7 +176,13 @@ impl PlaceNames {
 
     /// The routines of a table.
     pub fn of_routines(table: &SymbolTable) -> Self {
-        let places = table.symbols().iter().filter_map(|symbol| {
+        Self::NONE.with(table.symbols())
+    }
+
+    /// These names, and those of these routines.
+    #[must_use]
+    pub fn with(self, routines: &[Symbol]) -> Self {
+        let places = routines.iter().filter_map(|symbol| {
             let last = symbol.end.checked_sub(1)?;
             Some(Place {
                 start: symbol.start,
@@ -185,7 +191,7 @@ impl PlaceNames {
                 name: symbol.name.clone(),
             })
         });
-        Self::of(places.collect())
+        Self::of(self.0.into_iter().chain(places).collect())
     }
 
     fn of(mut places: Vec<Place>) -> Self {

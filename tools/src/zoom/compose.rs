@@ -11,7 +11,7 @@ use link::window::{self, ENTRY, WindowHead};
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use crate::folder::{
-    self, CONSOLE, EVENTS, SYMBOLS, counts_name,
+    self, CONSOLE, EVENTS, MAPPED, OBJECTS, SYMBOLS, counts_name,
     record::{RunRecord, WindowRecord},
     sdb_name, window_name,
 };
@@ -44,7 +44,8 @@ pub fn compose(
     let events = (!traces.is_empty()).then_some(EVENTS);
     // A run with exact counts has those of the window.
     let counts = record.counts.iter().map(|counts| counts_name(counts.cpu));
-    let others = [SYMBOLS, CONSOLE].into_iter().chain(events);
+    let mapped = repeated.join(MAPPED).exists().then_some(MAPPED);
+    let others = [SYMBOLS, CONSOLE].into_iter().chain(mapped).chain(events);
     for name in others.map(str::to_owned).chain(counts) {
         let name = &name[..];
         let path = repeated.join(name);
@@ -57,6 +58,7 @@ pub fn compose(
             write(out, name, &[])?;
         }
     }
+    copy_objects(repeated, out)?;
     for traced in &mut record.tracing.traces {
         if let Some(line) = traces.get(usize::from(traced.trace)) {
             traced.what = line.trim_start_matches("PER ").to_owned();
@@ -71,6 +73,21 @@ pub fn compose(
         .write(out)
         .with_context(|| format!("cannot write into {}", out.display()))?;
     Ok(shown)
+}
+
+/// The files that the processes mapped, which the lines in [`MAPPED`] number.
+fn copy_objects(repeated: &Path, out: &Path) -> Result<()> {
+    let Ok(objects) = fs::read_dir(repeated.join(OBJECTS)) else {
+        return Ok(());
+    };
+    let own = out.join(OBJECTS);
+    fs::create_dir(&own).with_context(|| not_written(&own))?;
+    for object in objects {
+        let object = object.with_context(|| format!("cannot read {}", repeated.display()))?;
+        let copy = own.join(object.file_name());
+        fs::copy(object.path(), &copy).with_context(|| not_written(&copy))?;
+    }
+    Ok(())
 }
 
 fn write(out: &Path, name: &str, bytes: &[u8]) -> Result<()> {

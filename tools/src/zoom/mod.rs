@@ -27,7 +27,7 @@ use crate::{
     folder::record::{Asked, RunRecord, WindowRecord},
     numbers::{grouped, quantities::Rtc},
     options::{again::Again, count::Counted},
-    symbols::signed::Nonce,
+    symbols::{mapped::Programs, signed::Nonce},
 };
 
 use same::Difference;
@@ -205,7 +205,8 @@ fn counted(request: &Request, first: &Path, record: &RunRecord) -> Result<Option
     if let Some(counted) = &mut count
         && !counted.places.is_empty()
     {
-        counted.find(&Routines::of_run(first, record)?.names())?;
+        let kernel = Routines::of_run(first, record)?.names();
+        counted.find(&kernel.with(&Programs::of_run(first).routines()))?;
     }
     Ok(count)
 }
