@@ -286,7 +286,7 @@ pub enum Command {
     /// DIR/SYSHISyyyymmdd.hhmmss. Names are those of the report. Call stacks are
     /// those of a run with --stacks; without, a form that needs them gets the program and the routine in it.
     ///
-    /// callgrind and lcov have the exact counts of a run with --count instead of samples.
+    /// callgrind, lcov and cobertura have the exact counts of a run with --count instead of samples.
     ///
     /// Samples are read block by block, so there may be any number of them. Only firefox keeps all of them in
     /// storage at once.

@@ -14,6 +14,7 @@
 //! | [`csv`] | spreadsheets, data frames | as samples are read |
 //! | [`callgrind`] | callgrind_annotate, KCachegrind | exact counts, summed up by address |
 //! | [`lcov`] | genhtml, editors | exact counts, summed up by source line |
+//! | [`cobertura`] | continuous integration | as that |
 
 use std::{
     fs,
@@ -33,6 +34,8 @@ use crate::{
 };
 
 pub mod callgrind;
+pub mod cobertura;
+pub mod coverage;
 pub mod csv;
 pub mod elf;
 mod exact;
@@ -64,6 +67,8 @@ pub enum To {
     Callgrind,
     /// Exact counts as coverage by source line for genhtml and editors
     Lcov,
+    /// Exact counts as coverage in XML, which continuous integration shows
+    Cobertura,
 }
 
 impl To {
@@ -79,7 +84,7 @@ impl To {
 
     /// Whether it has exact counts and no samples.
     const fn is_of_counts(self) -> bool {
-        matches!(self, Self::Callgrind | Self::Lcov)
+        matches!(self, Self::Callgrind | Self::Lcov | Self::Cobertura)
     }
 
     /// The default name of its file.
@@ -93,6 +98,7 @@ impl To {
             Self::Csv => "samples.csv",
             Self::Callgrind => "callgrind.out",
             Self::Lcov => "lcov.info",
+            Self::Cobertura => "cobertura.xml",
         }
     }
 
@@ -107,6 +113,7 @@ impl To {
             Self::Csv => format!("head {file}"),
             Self::Callgrind => format!("callgrind_annotate {file}"),
             Self::Lcov => format!("genhtml --output-directory coverage {file}"),
+            Self::Cobertura => format!("name {file} as the coverage report of a job"),
         }
     }
 }
@@ -294,6 +301,7 @@ fn write(
         To::Csv => csv::write(profile, zos, out, ticker),
         To::Callgrind => callgrind::write(&exact::Run::of(profile)?, out),
         To::Lcov => lcov::write(&exact::Run::of(profile)?, out),
+        To::Cobertura => cobertura::write(&exact::Run::of(profile)?, out),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{fs, process};
 
 use link::counts::{CountEntry, DAT, PROBLEM};
+use quick_xml::events::Event;
 
 use super::*;
 use crate::{
@@ -106,6 +107,45 @@ fn lcov_has_the_executions_of_each_line_and_routine_also_of_those_never_executed
 }
 
 #[test]
+fn cobertura_has_the_same_executions_as_lcov() {
+    let directory = folder();
+    let text = text(directory.path(), To::Cobertura);
+    let mut reader = quick_xml::Reader::from_str(&text);
+    let mut found = Vec::new();
+    loop {
+        let element = match reader.read_event().unwrap() {
+            Event::Eof => break,
+            Event::Start(element) | Event::Empty(element) => element,
+            _ => continue,
+        };
+        let attribute = |name: &str| {
+            let attribute = element.try_get_attribute(name).unwrap()?;
+            Some(String::from_utf8(attribute.value.into_owned()).unwrap())
+        };
+        let wanted = match element.name().as_ref() {
+            b"coverage" => ["lines-covered", "lines-valid", "line-rate"],
+            b"class" => ["filename", "name", "line-rate"],
+            b"method" => ["name", "signature", "line-rate"],
+            b"line" => ["number", "hits", "branch"],
+            _ => continue,
+        };
+        found.push(wanted.map(|name| attribute(name).unwrap()).join(" "));
+    }
+    let expected = [
+        "2 3 0.6667",
+        "a.rs a.rs 0.6667",
+        "outer  1.0000",
+        "10 2 false",
+        "idle  0.0000",
+        "40 0 false",
+        "10 2 false",
+        "30 12 false",
+        "40 0 false",
+    ];
+    assert_eq!(found, expected, "{text}");
+}
+
+#[test]
 fn programs_of_linux_have_their_lines_wherever_processes_map_them() {
     let directory = report::tests::directory();
     let path = |name: &str| directory.path().join(name);
@@ -147,7 +187,7 @@ fn a_folder_without_exact_counts_or_source_lines_is_refused_with_what_helps() {
         format!("{:#}", refused.unwrap_err())
     };
     let without = report::tests::directory();
-    for to in [To::Callgrind, To::Lcov] {
+    for to in [To::Callgrind, To::Lcov, To::Cobertura] {
         let refusal = refusal(without.path(), to);
         assert!(refusal.contains("--count"), "{refusal}");
     }
