@@ -422,6 +422,7 @@ fn follow<H: Hardware>(
         |hardware, counting| {
             counting.chain.clear();
             counting.reads_clock = false;
+            counting.comes_again = false;
             counting.region = None;
             let start = next.address & place.mask;
             counting.region =

@@ -160,6 +160,8 @@ pub struct Counting {
     pub(crate) chain: heapless::Vec<u16, LONGEST_CHAIN>,
     /// Where the guest went on with it.
     pub(crate) from: u64,
+    /// Whether the guest comes again to where the chain begins, because there can be no region.
+    pub(crate) comes_again: bool,
     /// The region in which the guest is instead.
     pub(crate) region: Option<u16>,
     /// The addressing mode for which the regions of the epoch are.
@@ -199,6 +201,7 @@ impl Counting {
             limits,
             chain: heapless::Vec::new(),
             from: 0,
+            comes_again: false,
             region: None,
             addressing: 0,
             context: Context::new(0, 0, 0),

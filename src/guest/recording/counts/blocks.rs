@@ -278,6 +278,10 @@ pub(super) fn enter<H: Hardware>(
 ) -> Option<(u16, Block)> {
     // No branch changes it.
     let context = counting.context;
+    let lasting = match counting.comes_again {
+        true => Lasting::WhereFree,
+        false => Lasting::UntilStop,
+    };
     let kind = if may_loop { WHOLE } else { BEHIND_LOOP };
     let number = place(hardware, counting, context, start, (kind, 0, 0), each)?;
     let at = counting.copies.area.block(number.into());
@@ -289,7 +293,7 @@ pub(super) fn enter<H: Hardware>(
             counting,
             text.page,
             &block,
-            Lasting::UntilStop,
+            lasting,
         ) == block.hash
     {
         return Some((number, block));
@@ -302,7 +306,7 @@ pub(super) fn enter<H: Hardware>(
         counting,
         text.page,
         &block,
-        Lasting::UntilStop,
+        lasting,
     );
     block.store(hardware, at);
     Some((number, block))
@@ -610,6 +614,9 @@ fn target_of<H: Hardware>(
 pub(super) enum Lasting {
     /// Until the guest stops, for a chain.
     UntilStop,
+    /// Until text changes, where nothing was replaced before and no instruction of a region overlaps, and else until the guest stops:
+    /// for a chain to which it comes again.
+    WhereFree,
     /// Until text changes, for a region.
     ForGood,
 }
@@ -652,8 +659,13 @@ pub(super) fn renew<H: Hardware>(
         let place = page.copy.offset(at);
         let copied = hardware.hsa_load(place);
         if (copied ^ wanted) & mask != 0 {
+            let halfwords = counting.copies.area.halfwords(page.copy);
+            let is_free = (copied ^ original) & mask == 0;
             let is_lost = match lasting {
-                Lasting::UntilStop => counting.copies.edits.push((place, copied)).is_err(),
+                Lasting::WhereFree if is_free && !overlaps(hardware, halfwords, block) => false,
+                Lasting::UntilStop | Lasting::WhereFree => {
+                    counting.copies.edits.push((place, copied)).is_err()
+                }
                 Lasting::ForGood => (copied ^ original) & mask != 0,
             };
             if is_lost {

@@ -286,6 +286,7 @@ pub(super) fn enter<H: Hardware>(
             let is_as_found = is_as_found(hardware, counting, place, at);
             if state & ABSENT != 0 {
                 if is_as_found {
+                    counting.comes_again = true;
                     return None;
                 }
             } else if is_as_found || is_compared(configuration, hardware, counting, place, at) {
