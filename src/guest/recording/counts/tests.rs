@@ -6,6 +6,7 @@ use crate::storage::checked::PlacedFrame;
 use crate::storage::shadow;
 use crate::test_machine::Bench;
 use arch::address::Absolute;
+use arch::table::PTE_INVALID;
 use link::counts::CountEntry;
 
 mod calls;
@@ -219,6 +220,32 @@ fn a_branch_to_which_the_guest_comes_again_stays_replaced_unless_it_is_within_an
     let other = copied_after(&[TEXT + 4, TEXT], true);
     assert_ne!(other[4..6], text[4..6]);
     assert_eq!(other[6..], text[6..]);
+}
+
+#[test]
+fn a_page_that_is_not_counted_is_mapped_as_long_as_the_shadow_has_it() {
+    let mut counter = Counter::new(&[]);
+    let hardware = &mut counter.bench.hardware;
+    // A segment table and a page table of the shadow.
+    let table = Real((hardware.storage.len() + hardware.hsa.len()) as u64);
+    let room = hardware.hsa.len() + 2 * PAGE as usize;
+    hardware.hsa.resize(room, 0);
+    let pages = table.offset(PAGE);
+    let entry = pages.offset(TEXT / PAGE * 8);
+    hardware.hsa_store(table, pages.0);
+    hardware.hsa_store(entry, TEXT);
+    let (of, at) = (table.0, Virtual(TEXT));
+    let copies = &mut counter.counting.copies;
+    assert!(copied::is_there(hardware, of, at) && !copied::is_uncopied(hardware, copies, of, at));
+    assert_eq!(copied::uncopied_page(hardware, copies, of, at), Some(()));
+    let own = copied::uncopied_space(hardware, copies, of);
+    assert_ne!(own, of);
+    assert!(copied::is_uncopied(hardware, copies, of, at) && !copies.purges);
+    hardware.hsa_store(entry, TEXT + PAGE);
+    copied::uncopied_space(hardware, copies, of);
+    assert!(!copied::is_uncopied(hardware, copies, of, at) && copies.purges);
+    hardware.hsa_store(entry, PTE_INVALID);
+    assert_eq!(copied::uncopied_page(hardware, copies, of, at), None);
 }
 
 #[test]
