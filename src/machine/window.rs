@@ -405,16 +405,16 @@ fn stop_counted(cpu: &mut Cpu) -> Option<Stopped> {
         });
     }
     if counting.is_on() {
-        let first_run = copies::as_without(vcpu, native, &interrupted);
-        become_first_run(cpu, &first_run);
+        become_first_run(cpu, &interrupted);
     }
     None
 }
 
-/// What the hardware has stored becomes that of the first run. What would have to be stored into the prefix area takes long: while
-/// the guest has low-address protection, the machine closes that, and QEMU empties the whole TLB each time. So the old PSW is left
-/// as it is.
-fn become_first_run(cpu: &mut Cpu, first_run: &Interruption) {
+/// The interruption that the hardware has stored becomes that of the first run. A store into the prefix area takes long: while the
+/// guest has low-address protection, the machine closes that, and QEMU empties the whole TLB each time. So the old PSW is left as it
+/// is.
+fn become_first_run(cpu: &mut Cpu, interrupted: &Interruption) {
+    let first_run = copies::as_without(&cpu.vcpu, &cpu.native, interrupted);
     let here = lowcore::PROGRAM_OLD.get();
     if let Some(ahead) = ahead(cpu)
         && here != first_run.old
@@ -576,8 +576,7 @@ fn stop_traced(cpu: &mut Cpu) -> Option<Stopped> {
             &interrupted,
             each,
         );
-        let first_run = copies::as_without(of.vcpu, of.native, &interrupted);
-        become_first_run(cpu, &first_run);
+        become_first_run(cpu, &interrupted);
         return None;
     };
     let reads_clock = traces.reads_clock();
