@@ -38,7 +38,7 @@ use crate::storage::shadow::copied;
 use arch::address::{PAGE, Real, Virtual};
 use arch::interruption::ProgramInterruption;
 use arch::psw::{ADDRESSING_64, DAT, PROBLEM, Psw};
-use blocks::{Block, Each};
+use blocks::{Block, Each, Lasting};
 use link::counts;
 
 /// The most bytes between where the guest was interrupted and where its instructions end: an instruction that the machine
@@ -85,7 +85,7 @@ pub fn trapped<H: Hardware>(
     go_on(cpu, configuration, hardware, counting, cpu.psw, real, each)
 }
 
-/// What the guest is left with that goes on at a PSW, if it `is_wanted` that it is counted.
+/// How the guest is left that goes on at a PSW, if it `is_wanted` that it is counted.
 fn phase(counting: &Counting, is_wanted: bool, next: Psw) -> Phase {
     if !(is_wanted && counting.limits.states.have(next)) {
         Phase::Rests
@@ -167,7 +167,7 @@ fn also_performed<H: Hardware>(
         let leaf = regions::leaf(hardware, counting, region, (at, done.wrapping_sub(1)))?;
         return returns(at, u16::from_be_bytes([leaf.text[2], leaf.text[3]]).into());
     }
-    // Only behind a STORE CPU TIMER, and the text is that of the copy, in which the first halfword of the branch is replaced.
+    // Only after a STORE CPU TIMER, and the text is that of the copy, in which the first halfword of the branch is replaced.
     let copy = copied::last_found(&counting.copies, counting.space, Virtual(at))?;
     let halfword = |offset: u64| {
         let doubleword = hardware.hsa_load(copy.offset(offset & !7));
@@ -422,13 +422,11 @@ fn follow<H: Hardware>(
         |hardware, counting| {
             counting.chain.clear();
             counting.reads_clock = false;
-            counting.comes_again = false;
             counting.region = None;
-            let start = next.address & place.mask;
-            counting.region =
-                regions::enter(configuration, hardware, counting, &place, start, each);
-            if counting.region.is_none() {
-                find_chain(configuration, hardware, counting, next, each);
+            let start = counting.from;
+            match regions::enter(configuration, hardware, counting, &place, start, each) {
+                Ok(region) => counting.region = Some(region),
+                Err(lasting) => find_chain(configuration, hardware, counting, next, lasting, each),
             }
         },
     )
@@ -452,6 +450,7 @@ fn find_chain<H: Hardware>(
     hardware: &mut H,
     counting: &mut Counting,
     next: Psw,
+    lasting: Lasting,
     each: &mut Each<'_>,
 ) {
     let of = counting.space;
@@ -487,7 +486,7 @@ fn find_chain<H: Hardware>(
                 page: &page,
                 behind: behind.as_ref(),
             },
-            (at, may_loop),
+            (at, may_loop, lasting),
             each,
         );
         let Some((number, block)) = found else { return };
@@ -643,18 +642,14 @@ fn at_leaf<H: Hardware>(
     let branch = (&leaf.text, here, length);
     calls::branched(hardware, counting, branch, next, each);
     counting.phase = phase(counting, true, next);
-    if counting.phase != Phase::Counts {
-        let real = as_first_run(cpu, real);
-        let real = go_on(cpu, configuration, hardware, counting, next, real, each);
-        return Some((real, overhead - 1));
-    }
-    if (next.mask ^ old.mask) & ADDRESSING_64 == 0 {
+    if counting.phase == Phase::Counts && (next.mask ^ old.mask) & ADDRESSING_64 == 0 {
         counting.region = regions::find(hardware, counting, next.address);
     }
     if counting.region.is_some() {
         return Some((real, overhead - 1));
     }
-    let real = follow(cpu, configuration, hardware, counting, next, real, each);
+    let real = as_first_run(cpu, real);
+    let real = go_on(cpu, configuration, hardware, counting, next, real, each);
     Some((real, overhead - 1))
 }
 

@@ -35,7 +35,7 @@ impl States {
     }
 }
 
-/// What is counted.
+/// The limits of a count.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     /// The states.
@@ -57,10 +57,10 @@ impl Limits {
     }
 }
 
-/// What the guest is left with.
+/// How the guest is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// What it executes is counted.
+    /// Its instructions are counted.
     Counts,
     /// Nothing is counted until it comes to a page that is.
     Waits,
@@ -160,8 +160,6 @@ pub struct Counting {
     pub(crate) chain: heapless::Vec<u16, LONGEST_CHAIN>,
     /// Where the guest went on with it.
     pub(crate) from: u64,
-    /// Whether the guest comes again to where the chain begins, because there can be no region.
-    pub(crate) comes_again: bool,
     /// The region in which the guest is instead.
     pub(crate) region: Option<u16>,
     /// The addressing mode for which the regions of the epoch are.
@@ -188,7 +186,7 @@ pub struct Counting {
     pub unmatched: u64,
     /// How many were executed where nothing was to be counted.
     pub skipped: u64,
-    /// What the guest was left with.
+    /// How the guest was left.
     pub(crate) phase: Phase,
 }
 
@@ -201,7 +199,6 @@ impl Counting {
             limits,
             chain: heapless::Vec::new(),
             from: 0,
-            comes_again: false,
             region: None,
             addressing: 0,
             context: Context::new(0, 0, 0),

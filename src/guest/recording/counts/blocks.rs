@@ -273,15 +273,11 @@ pub(super) fn enter<H: Hardware>(
     hardware: &mut H,
     counting: &mut Counting,
     text: &Text<'_>,
-    (start, may_loop): (u64, bool),
+    (start, may_loop, lasting): (u64, bool, Lasting),
     each: &mut Each<'_>,
 ) -> Option<(u16, Block)> {
     // No branch changes it.
     let context = counting.context;
-    let lasting = match counting.comes_again {
-        true => Lasting::WhereFree,
-        false => Lasting::UntilStop,
-    };
     let kind = if may_loop { WHOLE } else { BEHIND_LOOP };
     let number = place(hardware, counting, context, start, (kind, 0, 0), each)?;
     let at = counting.copies.area.block(number.into());

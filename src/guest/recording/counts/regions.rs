@@ -260,7 +260,8 @@ fn follow_calls<H: Hardware>(
     }
 }
 
-/// The region at an address: one that is still true, or a new one. `None` if there can be none.
+/// The region at an address: one that is still true, or a new one; or, if there is none, how long lasts what a chain from there
+/// replaces.
 pub(super) fn enter<H: Hardware>(
     configuration: &Configuration,
     hardware: &mut H,
@@ -268,7 +269,7 @@ pub(super) fn enter<H: Hardware>(
     place: &Place,
     start: u64,
     each: &mut Each<'_>,
-) -> Option<u16> {
+) -> Result<u16, Lasting> {
     let first = first_place(counting, start);
     let found = (first..first + WAYS).find(|&number| {
         let at = counting.copies.area.region(number);
@@ -286,15 +287,13 @@ pub(super) fn enter<H: Hardware>(
             let is_as_found = is_as_found(hardware, counting, place, at);
             if state & ABSENT != 0 {
                 if is_as_found {
-                    counting.comes_again = true;
-                    return None;
+                    return Err(Lasting::WhereFree);
                 }
             } else if is_as_found || is_compared(configuration, hardware, counting, place, at) {
                 hardware.hsa_store(at.offset(EPOCH), counting.copies.epoch);
-                return Some(number as u16);
+                return Ok(number as u16);
             }
         }
-        clear(hardware, at, each);
     }
     let visits = (state & 0xFFFF) + VISIT;
     let waits = state & VISITED != 0 && visits < VISITED | VISITS && !counting.behind_branch;
@@ -334,11 +333,12 @@ pub(super) fn enter<H: Hardware>(
         ] {
             hardware.hsa_store(at.offset(field), value);
         }
-        return None;
+        return Err(Lasting::UntilStop);
     };
     for (number, node) in (0..).zip(&built.nodes) {
         let mut node = *node;
-        let page = page_of(configuration, hardware, counting, place, node.start)?;
+        let page = page_of(configuration, hardware, counting, place, node.start)
+            .ok_or(Lasting::UntilStop)?;
         node.hash = renew(
             configuration,
             hardware,
@@ -373,10 +373,10 @@ pub(super) fn enter<H: Hardware>(
     if !is_compared(configuration, hardware, counting, place, at) {
         // No way was counted yet.
         hardware.hsa_store(at.offset(STATE), 0);
-        return None;
+        return Err(Lasting::UntilStop);
     }
     hardware.hsa_store(at.offset(EPOCH), counting.copies.epoch);
-    Some(number as u16)
+    Ok(number as u16)
 }
 
 /// Gives the counts of a region to the host; it is none any more.

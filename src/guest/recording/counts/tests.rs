@@ -25,6 +25,8 @@ struct Counter {
     given: Vec<CountEntry>,
     /// Whether the chain has no loop yet.
     may_loop: bool,
+    /// How long lasts what the chain replaces.
+    lasting: Lasting,
 }
 
 impl Counter {
@@ -51,6 +53,7 @@ impl Counter {
             page,
             given: Vec::new(),
             may_loop: true,
+            lasting: Lasting::UntilStop,
         }
     }
 
@@ -64,7 +67,7 @@ impl Counter {
                 page: &self.page,
                 behind: None,
             },
-            (start, self.may_loop),
+            (start, self.may_loop, self.lasting),
             &mut |entry| given.push(entry),
         );
         let (number, block) = found.unwrap();
@@ -199,25 +202,25 @@ fn what_was_replaced_for_an_overlapping_block_is_put_back() {
 fn a_branch_to_which_the_guest_comes_again_stays_replaced_unless_it_is_within_another_instruction()
 {
     let text = [0xC0, 0x10, 0, 0, 0x07, 0xFE, 0x07, 0xFE];
-    let copied_after = |starts: &[u64], comes_again| {
+    let copied_after = |starts: &[u64], lasting| {
         let mut counter = Counter::new(&text);
         let copy = counter.page.copy;
         let whole = u64::from_be_bytes(text);
         counter.bench.hardware.hsa_store(copy, whole);
-        counter.counting.comes_again = comes_again;
+        counter.lasting = lasting;
         for start in starts {
             let block = counter.enter(*start);
             counter.execute(block.instructions(), block.end());
         }
         counter.bench.hardware.hsa_load(copy).to_be_bytes()
     };
-    assert_eq!(copied_after(&[TEXT], false), text);
-    let stays = copied_after(&[TEXT], true);
+    assert_eq!(copied_after(&[TEXT], Lasting::UntilStop), text);
+    let stays = copied_after(&[TEXT], Lasting::WhereFree);
     assert_eq!(stays[..6], text[..6]);
     assert_ne!(stays[6..], text[6..]);
     // The operand of the LARL reads as a branch, too.
-    assert_eq!(copied_after(&[TEXT, TEXT + 4], true), stays);
-    let other = copied_after(&[TEXT + 4, TEXT], true);
+    assert_eq!(copied_after(&[TEXT, TEXT + 4], Lasting::WhereFree), stays);
+    let other = copied_after(&[TEXT + 4, TEXT], Lasting::WhereFree);
     assert_ne!(other[4..6], text[4..6]);
     assert_eq!(other[6..], text[6..]);
 }

@@ -240,6 +240,7 @@ impl Program {
             start,
             each,
         )
+        .ok()
     }
 
     /// Whether the hardware finds what the guest has at an address.
@@ -361,7 +362,7 @@ proptest! {
             let region = regions::find(&program.counter.bench.hardware, &program.counter.counting, at)
                 .or_else(|| program.enter(at));
             let Some(region) = region else {
-                // It begins with what only a chain can have, or is new behind a trap.
+                // It begins with what only a chain can have, or is new after a trap.
                 let piece = program.pieces[&at];
                 let outs = piece.outs(at + piece.length(), &program.places);
                 let going = outs[random.below(outs.len() as u64) as usize];
