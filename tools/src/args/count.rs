@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::options::count::{Begin, Counted, States};
 
-/// What is counted.
+/// The options of a count.
 #[derive(Clone, Debug, Default, Args)]
 pub struct CountArguments {
     /// Count every execution of every instruction, or only those of programs or of the kernel. The run stays as it is
@@ -18,7 +18,7 @@ pub struct CountArguments {
 }
 
 impl CountArguments {
-    /// What is counted, from this moment on.
+    /// The count that they choose, from this moment on.
     #[must_use]
     pub fn counted(&self, begin: Option<Begin>) -> Option<Counted> {
         self.count.map(|states| Counted {
